@@ -1,0 +1,37 @@
+const typescript = {
+  swcrc: false,
+  module: { type: 'es6' },
+  sourceMaps: 'inline',
+  jsc: {
+    externalHelpers: true, // the inlined helper for `await using` loses both errors when body and disposal fail
+    target: 'es2022',
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true },
+    keepClassNames: true,
+  },
+};
+const toCommonJs = {
+  swcrc: false,
+  module: { type: 'commonjs' },
+  jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } },
+};
+
+// ESM-only packages that CommonJS packages require(): Jest can do that itself only from Node 24.9 on.
+const esmOnly = '(?:content-disposition|cookie)';
+
+export default {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': ['@swc/jest', typescript],
+    [`/node_modules/${esmOnly}/.+\\.js$`]: ['@swc/jest', toCommonJs],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!${esmOnly}/)`],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '512MB',
+  testTimeout: 30_000,
+  reporters: ['default', '<rootDir>/test/support/count-reporter.mjs'],
+};

@@ -1,0 +1,102 @@
+import { LockOptionsError } from './lock.errors.js';
+
+/** The longest escaped name, in characters. Redis would take more; nobody needs it. */
+export const MAX_NAME_LENGTH = 1024;
+
+// White space, control and line characters, and what has a meaning in keys (`{ } %`).
+const unsafe = /[\s\p{Cc}\u2028\u2029{}%]/gu;
+const unsafeInValue = /[\s\p{Cc}\u2028\u2029{}%:]/gu;
+
+function percent(character: string): string {
+  return [...new TextEncoder().encode(character)]
+    .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('');
+}
+
+function checked(raw: string, what: string): string {
+  if (typeof raw !== 'string') {
+    throw new LockOptionsError(`${what} must be a string, not ${raw === null ? 'null' : typeof raw}.`);
+  }
+  if (raw.length > MAX_NAME_LENGTH) {
+    throw new LockOptionsError(`${what} is longer than ${MAX_NAME_LENGTH} characters.`);
+  }
+  if (/\p{Cs}/u.test(raw)) {
+    throw new LockOptionsError(`${what} holds half of a surrogate pair, which no store can keep apart.`);
+  }
+  return raw;
+}
+
+/**
+ * The name of a lock in its escaped form, in which `{ } %`, white space and control characters are
+ * percent-encoded, so that no name can break a key's hash tag or equal another name. Two names are the
+ * same lock exactly if their escaped forms are equal (no Unicode normalisation, no case folding).
+ */
+export class LockName {
+  private constructor(readonly escaped: string) {}
+
+  /** Escapes a name as a whole: `:` keeps its meaning. A LockName is taken as it is. */
+  static of(name: string | LockName): LockName {
+    if (name instanceof LockName) return name;
+    return LockName.build(checked(name, 'A lock name').replace(unsafe, percent));
+  }
+
+  /** Joins fixed parts and values; in the values `:` is escaped too, so values cannot collide across parts. */
+  static join(parts: readonly string[], values: readonly LockNameValue[]): LockName {
+    let escaped = '';
+    parts.forEach((part, index) => {
+      escaped += checked(part, 'A lock name').replace(unsafe, percent);
+      if (index < values.length) escaped += escapeValue(values[index], `value ${index + 1}`);
+    });
+    return LockName.build(escaped);
+  }
+
+  private static build(escaped: string): LockName {
+    if (escaped === '') throw new LockOptionsError('A lock name must not be empty.');
+    if (escaped.length > MAX_NAME_LENGTH) {
+      throw new LockOptionsError(`A lock name is longer than ${MAX_NAME_LENGTH} characters when escaped.`);
+    }
+    return new LockName(escaped);
+  }
+
+  /** The part before the first `:`, by which holds are summed up for Retry-After. */
+  get family(): string {
+    const colon = this.escaped.indexOf(':');
+    return colon < 0 ? this.escaped : this.escaped.slice(0, colon);
+  }
+
+  toString(): string {
+    return this.escaped;
+  }
+}
+
+/** What may stand in a name's placeholder: everything else would give names such as `doc:[object Object]`. */
+export type LockNameValue = string | number | bigint | boolean;
+
+/**
+ * The escaped form of one value of a name.
+ * @throws LockOptionsError for undefined, null, NaN, infinite numbers, empty strings, objects, arrays, functions and symbols
+ */
+export function escapeValue(value: unknown, what: string): string {
+  switch (typeof value) {
+    case 'string':
+      if (value === '') throw new LockOptionsError(`The ${what} of a lock name is an empty string.`);
+      return checked(value, `The ${what} of a lock name`).replace(unsafeInValue, percent);
+    case 'number':
+      if (!Number.isFinite(value)) throw new LockOptionsError(`The ${what} of a lock name is ${value}.`);
+      return String(value);
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    default: {
+      const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value;
+      throw new LockOptionsError(
+        `The ${what} of a lock name is ${kind}; only strings, numbers, bigints and booleans can name a lock.`,
+      );
+    }
+  }
+}
+
+/** A lock name from a template literal, values escaped: lockName`doc:${id}`. */
+export function lockName(parts: TemplateStringsArray, ...values: LockNameValue[]): LockName {
+  return LockName.join(parts, values);
+}

@@ -1,0 +1,78 @@
+import { MAX_TIMER_MS } from './clock.js';
+import { LockOptionsError } from './lock.errors.js';
+
+/** How a lock is taken and held. Every duration is in milliseconds. */
+export interface LockOptions {
+  /**
+   * The life of the key in the store; the watchdog renews it at a third. 100 to 86 400 000.
+   * @default 30000
+   */
+  readonly ttlMs: number;
+  /**
+   * How long to wait for a busy lock. 0 is exactly one try; at most 2^31-1.
+   * @default 0
+   */
+  readonly waitMs: number;
+  /**
+   * The longest hold: then the lease is lost with MAX_HOLD, however busy the work is. 1 to 2^31-1, or Infinity.
+   * @default 600000
+   */
+  readonly maxHoldMs: number;
+  /**
+   * How long one command to the store may take before its outcome counts as unknown. 1 to 2^31-1;
+   * a third of the TTL where that is less.
+   * @default 1000
+   */
+  readonly commandTimeoutMs: number;
+}
+
+/** The defaults of every entry: module, service, decorator, environment. */
+export const DEFAULT_LOCK_OPTIONS: LockOptions = Object.freeze({
+  ttlMs: 30_000,
+  waitMs: 0,
+  maxHoldMs: 600_000,
+  commandTimeoutMs: 1_000,
+});
+
+const bounds: Record<keyof LockOptions, readonly [number, number]> = {
+  ttlMs: [100, 86_400_000],
+  waitMs: [0, MAX_TIMER_MS],
+  maxHoldMs: [1, MAX_TIMER_MS],
+  commandTimeoutMs: [1, MAX_TIMER_MS],
+};
+
+/**
+ * The one place where options are filled in and checked.
+ * @throws LockOptionsError naming the option, its value and its bounds
+ */
+export function resolveLockOptions(
+  given: Partial<LockOptions> = {},
+  defaults: LockOptions = DEFAULT_LOCK_OPTIONS,
+): LockOptions {
+  const options = {
+    ttlMs: given.ttlMs ?? defaults.ttlMs,
+    waitMs: given.waitMs ?? defaults.waitMs,
+    maxHoldMs: given.maxHoldMs ?? defaults.maxHoldMs,
+    commandTimeoutMs: given.commandTimeoutMs ?? defaults.commandTimeoutMs,
+  };
+  for (const name of Object.keys(bounds) as (keyof LockOptions)[]) checkBounds(name, options[name]);
+  options.commandTimeoutMs = Math.min(options.commandTimeoutMs, Math.floor(options.ttlMs / 3));
+  return Object.freeze(options);
+}
+
+/** @throws LockOptionsError unless `value` is a whole number of ms within the option's bounds */
+export function checkBounds(name: keyof LockOptions, value: unknown): asserts value is number {
+  const [least, most] = bounds[name];
+  if (name === 'maxHoldMs' && value === Infinity) return;
+  if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
+    const orInfinity = name === 'maxHoldMs' ? ', or Infinity' : '';
+    throw new LockOptionsError(
+      `${name} is ${String(value)}; it must be a whole number of milliseconds from ${least} to ${most}${orInfinity}.`,
+    );
+  }
+}
+
+/** What is taken off a lease's life for the drift of two clocks: 1 % of the TTL and 2 ms. */
+export function driftMarginMs(ttlMs: number): number {
+  return Math.ceil(ttlMs / 100) + 2;
+}
