@@ -6,22 +6,48 @@ const only = (name, from, allowed, comment) => ({
   from: { path: from, pathNot: '\\.spec\\.ts$' },
   to: { pathNot: allowed },
 });
-const node = '^node:|^(?:assert|async_hooks|buffer|crypto|events|fs|os|path|perf_hooks|stream|url|util|worker_threads)(?:/|$)';
+const node =
+  '^node:|^(?:assert|async_hooks|buffer|crypto|events|fs|os|path|perf_hooks|stream|url|util|worker_threads)(?:/|$)';
 
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'no-orphans-outside', severity: 'error', from: { path: '^src' }, to: { path: '^test' } },
+    {
+      name: 'no-orphans-outside',
+      severity: 'error',
+      from: { path: '^src' },
+      to: { path: '^test' },
+    },
     {
       name: 'not-to-unresolvable',
       severity: 'error',
       from: {},
       to: { couldNotResolve: true },
     },
-    only('lock-core-is-pure', '^src/lock/core/', [node, '^src/lock/core/'], 'the engine knows node only'),
-    only('lock-stores', '^src/lock/stores/', [node, '^src/lock/(?:core|stores)/', 'node_modules/ioredis/'], 'a store knows the engine and its client library'),
-    only('lock-ticks', '^src/lock/ticks/', [node, '^src/lock/(?:core|ticks)/', 'node_modules/ioredis/'], 'ticks know the engine'),
-    only('lock-testing', '^src/lock/testing/', [node, '^src/lock/(?:core|testing)/', 'node_modules/@jest/'], 'the suite knows the engine'),
+    only(
+      'lock-core-is-pure',
+      '^src/lock/core/',
+      [node, '^src/lock/core/'],
+      'the engine knows node only',
+    ),
+    only(
+      'lock-stores',
+      '^src/lock/stores/',
+      [node, '^src/lock/(?:core|stores)/', 'node_modules/ioredis/'],
+      'a store knows the engine and its client library',
+    ),
+    only(
+      'lock-ticks',
+      '^src/lock/ticks/',
+      [node, '^src/lock/(?:core|ticks)/', 'node_modules/ioredis/'],
+      'ticks know the engine',
+    ),
+    only(
+      'lock-testing',
+      '^src/lock/testing/',
+      [node, '^src/lock/(?:core|testing)/', 'node_modules/@jest/'],
+      'the suite knows the engine',
+    ),
     {
       name: 'stores-behind-the-factory',
       severity: 'error',
@@ -61,7 +87,10 @@ module.exports = {
     {
       name: 'only-the-app-joins-rooms',
       severity: 'error',
-      from: { path: '^src/(?!app\\.module\\.ts|main\\.ts|health/|dashboard/|metrics/)', pathNot: '\\.spec\\.ts$' },
+      from: {
+        path: '^src/(?!app\\.module\\.ts|main\\.ts|health/|dashboard/|metrics/)',
+        pathNot: '\\.spec\\.ts$',
+      },
       to: { path: '^src/(?:health|dashboard|metrics|archive)/', pathNot: '^src/$1' },
     },
   ],
@@ -70,6 +99,10 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
     exclude: { path: 'node_modules/.*/node_modules' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'], extensions: ['.ts', '.mjs', '.js'], extensionAlias: { '.js': ['.ts', '.js'] } },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js'],
+    },
   },
 };

@@ -21,6 +21,7 @@ const esmOnly = '(?:content-disposition|cookie)';
 
 export default {
   testEnvironment: 'node',
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
   extensionsToTreatAsEsm: ['.ts'],
   testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -4,6 +4,6 @@ export default class CountReporter {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests + results.numTodoTests;
     const tail = skipped > 0 ? `, ${skipped} skipped` : '';
-    console.log(`${results.numPassedTests} passed, ${failed} failed${tail}`);
+    process.stdout.write(`${results.numPassedTests} passed, ${failed} failed${tail}\n`);
   }
 }
