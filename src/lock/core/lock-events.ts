@@ -6,7 +6,12 @@ export interface LockEvents {
   busy: { name: string };
   unavailable: { name: string; error: unknown };
   /** `outcome` is `unknown` when the release goes on being retried in the background. */
-  released: { name: string; fence: bigint; heldMs: number; outcome: 'released' | 'not-held' | 'unknown' };
+  released: {
+    name: string;
+    fence: bigint;
+    heldMs: number;
+    outcome: 'released' | 'not-held' | 'unknown';
+  };
   lost: { name: string; fence: bigint; reason: LossCode };
   /** A renewal without a verdict; it is retried until the lease ends. */
   'renewal-unknown': { name: string; fence: bigint };

@@ -15,13 +15,17 @@ function percent(character: string): string {
 
 function checked(raw: string, what: string): string {
   if (typeof raw !== 'string') {
-    throw new LockOptionsError(`${what} must be a string, not ${raw === null ? 'null' : typeof raw}.`);
+    throw new LockOptionsError(
+      `${what} must be a string, not ${raw === null ? 'null' : typeof raw}.`,
+    );
   }
   if (raw.length > MAX_NAME_LENGTH) {
     throw new LockOptionsError(`${what} is longer than ${MAX_NAME_LENGTH} characters.`);
   }
   if (/\p{Cs}/u.test(raw)) {
-    throw new LockOptionsError(`${what} holds half of a surrogate pair, which no store can keep apart.`);
+    throw new LockOptionsError(
+      `${what} holds half of a surrogate pair, which no store can keep apart.`,
+    );
   }
   return raw;
 }
@@ -53,20 +57,22 @@ export class LockName {
   private static build(escaped: string): LockName {
     if (escaped === '') throw new LockOptionsError('A lock name must not be empty.');
     if (escaped.length > MAX_NAME_LENGTH) {
-      throw new LockOptionsError(`A lock name is longer than ${MAX_NAME_LENGTH} characters when escaped.`);
+      throw new LockOptionsError(
+        `A lock name is longer than ${MAX_NAME_LENGTH} characters when escaped.`,
+      );
     }
     return new LockName(escaped);
-  }
-
-  /** The part before the first `:`, by which holds are summed up for Retry-After. */
-  get family(): string {
-    const colon = this.escaped.indexOf(':');
-    return colon < 0 ? this.escaped : this.escaped.slice(0, colon);
   }
 
   toString(): string {
     return this.escaped;
   }
+}
+
+/** The part of an escaped name before the first `:`, by which holds are summed up for Retry-After. */
+export function nameFamily(escaped: string): string {
+  const colon = escaped.indexOf(':');
+  return colon < 0 ? escaped : escaped.slice(0, colon);
 }
 
 /** What may stand in a name's placeholder: everything else would give names such as `doc:[object Object]`. */
@@ -79,10 +85,12 @@ export type LockNameValue = string | number | bigint | boolean;
 export function escapeValue(value: unknown, what: string): string {
   switch (typeof value) {
     case 'string':
-      if (value === '') throw new LockOptionsError(`The ${what} of a lock name is an empty string.`);
+      if (value === '')
+        throw new LockOptionsError(`The ${what} of a lock name is an empty string.`);
       return checked(value, `The ${what} of a lock name`).replace(unsafeInValue, percent);
     case 'number':
-      if (!Number.isFinite(value)) throw new LockOptionsError(`The ${what} of a lock name is ${value}.`);
+      if (!Number.isFinite(value))
+        throw new LockOptionsError(`The ${what} of a lock name is ${value}.`);
       return String(value);
     case 'bigint':
     case 'boolean':

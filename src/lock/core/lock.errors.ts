@@ -1,11 +1,5 @@
 /** Why a lease ended before its work did, or that the work is over (`RELEASED`). */
-export type LossCode =
-  | 'EXPIRED'
-  | 'NOT_OWNER'
-  | 'MAX_HOLD'
-  | 'REVOKED'
-  | 'SHUTDOWN'
-  | 'RELEASED';
+export type LossCode = 'EXPIRED' | 'NOT_OWNER' | 'MAX_HOLD' | 'REVOKED' | 'SHUTDOWN' | 'RELEASED';
 
 /** The stable codes of the lock errors. */
 export type LockErrorCode =
@@ -69,8 +63,14 @@ export class LockWaitTimeoutError extends LockBusyError {
 /** The lock store gave no verdict (down, frozen, read-only, out of memory, shutting down): nobody knows who holds the lock. */
 export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
+  /** False where the command certainly had no effect (never sent, or refused by the server). */
+  readonly mayHaveRun: boolean;
 
-  constructor(lockName: string | undefined, why: string, options?: ErrorOptions) {
+  constructor(
+    lockName: string | undefined,
+    why: string,
+    options?: ErrorOptions & { mayHaveRun?: boolean },
+  ) {
     super(
       lockName === undefined
         ? `The lock store is unavailable: ${why}`
@@ -78,11 +78,13 @@ export class LockUnavailableError extends LockError {
       lockName,
       options,
     );
+    this.mayHaveRun = options?.mayHaveRun ?? true;
   }
 }
 
 const lossReasons: Record<LossCode, string> = {
-  EXPIRED: 'the lease ran out before it could be renewed (store slow or away, or a blocked event loop)',
+  EXPIRED:
+    'the lease ran out before it could be renewed (store slow or away, or a blocked event loop)',
   NOT_OWNER: 'the key was deleted, expired or taken by someone else',
   MAX_HOLD: 'the work took longer than maxHoldMs',
   REVOKED: 'an administrator revoked the lease',

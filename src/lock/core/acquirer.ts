@@ -1,0 +1,215 @@
+import { Attempt } from './attempt.js';
+import { type Clock, elapsedMs, plusMs, remainingMs } from './clock.js';
+import { HoldStatistics } from './hold-statistics.js';
+import type { HeldLease } from './lease.js';
+import { LeaseDesk } from './lease-desk.js';
+import type { LockEventBus } from './lock-events.js';
+import { nameFamily } from './lock-name.js';
+import type { LockOptions } from './lock-options.js';
+import type { LockStore } from './lock-store.js';
+import { LockBusyError, LockUnavailableError, LockWaitTimeoutError } from './lock.errors.js';
+import { newToken, type Owner } from './owner-token.js';
+import { type Waiter, WaitQueue } from './wait-queue.js';
+import { DeadlineError } from './with-deadline.js';
+
+/** Covers every lost hint: a waiter looks again after this time, or when the holder's life ends. */
+const SAFETY_MS = 3_000;
+/** So that processes whose waiters saw the same expiry do not all ask in the same millisecond. */
+const JITTER_MS = 10;
+const LEAST_PAUSE_MS = 2;
+const FIRST_TROUBLE_PAUSE_MS = 50;
+const LAST_TROUBLE_PAUSE_MS = 1_000;
+
+type Outcome =
+  | { kind: 'granted'; lease: HeldLease }
+  | { kind: 'busy'; remainingMs: number | undefined; heldForMs: number | undefined }
+  | { kind: 'trouble'; error: LockUnavailableError; spent: boolean };
+
+/** Takes locks: with one try, or in turn with the other waiters of this process. */
+export class Acquirer {
+  readonly desk: LeaseDesk;
+  private readonly queue: WaitQueue;
+  private readonly statistics = new HoldStatistics();
+  private stopListening: (() => void)[] = [];
+  private closing = false;
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly events: LockEventBus,
+    private readonly owner: Owner,
+  ) {
+    this.queue = new WaitQueue(clock);
+    this.desk = new LeaseDesk(store, clock, events, {
+      onFreed: (name) => this.queue.wake(name),
+      onClosed: (name, heldMs) => this.statistics.record(nameFamily(name), heldMs),
+    });
+  }
+
+  /** @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, or the signal's reason */
+  async take(name: string, options: LockOptions, signal?: AbortSignal): Promise<HeldLease> {
+    signal?.throwIfAborted();
+    this.assertOpen(name);
+    const startedAt = this.clock.now();
+    try {
+      const lease =
+        options.waitMs === 0
+          ? await this.takeAtOnce(name, options, signal)
+          : await this.takeInTurn(name, options, signal);
+      const waitedMs = elapsedMs(startedAt, this.clock.now());
+      this.events.emit('granted', { name, fence: lease.fence, waitedMs });
+      return lease;
+    } catch (error) {
+      if (error instanceof LockBusyError) this.events.emit('busy', { name });
+      if (error instanceof LockUnavailableError) this.events.emit('unavailable', { name, error });
+      throw error;
+    }
+  }
+
+  /** Refuses everybody from now on, waiters included. */
+  stop(): void {
+    this.closing = true;
+    this.queue.wakeEverybody();
+    for (const stop of this.stopListening.splice(0)) stop();
+  }
+
+  private async takeAtOnce(
+    name: string,
+    options: LockOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<HeldLease> {
+    const waiting = this.queue.lastAnswer(name);
+    if (waiting?.trouble) throw waiting.trouble;
+    // A lock that others wait for belongs to the first of them, free or not.
+    if (waiting) throw this.busyError(name, waiting.remainingMs, undefined);
+    const attempt = this.newAttempt(name, options);
+    const outcome = await this.try(attempt, options, options.commandTimeoutMs, signal);
+    switch (outcome.kind) {
+      case 'granted':
+        return outcome.lease;
+      case 'busy':
+        throw this.busyError(name, outcome.remainingMs, outcome.heldForMs);
+      case 'trouble':
+        this.desk.undo(attempt);
+        throw outcome.error;
+    }
+  }
+
+  private async takeInTurn(
+    name: string,
+    options: LockOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<HeldLease> {
+    this.listen();
+    const deadline = plusMs(this.clock.now(), options.waitMs);
+    const left = () => remainingMs(deadline, this.clock.now());
+    const waiter = this.queue.enter(name);
+    let attempt = this.newAttempt(name, options);
+    let hasTried = false;
+    let troubles = 0;
+    try {
+      for (;;) {
+        let pauseMs = left();
+        if (waiter.isHead) {
+          // The first try gets its full time, however short the wait.
+          const timeoutMs = Math.min(options.commandTimeoutMs, hasTried ? left() : Infinity);
+          const outcome = await this.try(attempt, options, timeoutMs, signal);
+          hasTried = true;
+          if (outcome.kind === 'granted') return outcome.lease;
+          if (outcome.kind === 'busy') {
+            troubles = 0;
+            waiter.learn({ remainingMs: outcome.remainingMs });
+            pauseMs = Math.min(outcome.remainingMs ?? SAFETY_MS, SAFETY_MS);
+            pauseMs += LEAST_PAUSE_MS + Math.random() * JITTER_MS;
+          } else {
+            troubles += 1;
+            pauseMs = Math.min(FIRST_TROUBLE_PAUSE_MS * 2 ** (troubles - 1), LAST_TROUBLE_PAUSE_MS);
+            if (!ranOutOfTime(outcome.error, options, timeoutMs)) {
+              waiter.learn({ trouble: outcome.error });
+            }
+            if (outcome.spent) attempt = this.newAttempt(name, options);
+          }
+        }
+        await waiter.pause(Math.max(0, Math.min(pauseMs, left())), signal);
+        signal?.throwIfAborted();
+        this.assertOpen(name);
+        if (left() <= 0 && (hasTried || !waiter.isHead)) {
+          throw this.waitedInVain(name, waiter, options.waitMs);
+        }
+      }
+    } catch (error) {
+      this.desk.undo(attempt);
+      throw error;
+    } finally {
+      waiter.leave();
+    }
+  }
+
+  /** One try, its outcome as a value. @throws only the signal's reason, the attempt undone */
+  private async try(
+    attempt: Attempt,
+    options: LockOptions,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome> {
+    try {
+      const { reply, sentAt } = await attempt.send(timeoutMs, signal);
+      if (reply.status === 'busy') return { kind: 'busy', ...reply };
+      const lease = this.desk.admit(attempt, reply.fence, sentAt, options);
+      if (lease) return { kind: 'granted', lease };
+      const error = new LockUnavailableError(
+        attempt.terms.name,
+        'the grant arrived with less than half of its TTL left and was given back',
+      );
+      return { kind: 'trouble', error, spent: true };
+    } catch (error) {
+      if (error instanceof LockUnavailableError) return { kind: 'trouble', error, spent: false };
+      this.desk.undo(attempt);
+      throw error;
+    }
+  }
+
+  private newAttempt(name: string, { ttlMs, commandTimeoutMs }: LockOptions): Attempt {
+    const terms = { name, token: newToken(this.owner), ttlMs, commandTimeoutMs };
+    return new Attempt(terms, this.store, this.clock, (freed) => this.queue.wake(freed));
+  }
+
+  /** From the first waiter on: hints from the store wake the heads of the lines. */
+  private listen(): void {
+    if (this.stopListening.length > 0) return;
+    this.stopListening = [
+      this.store.onRelease((name) => this.queue.wake(name)),
+      this.store.onReconnect(() => this.queue.wake(undefined)),
+    ];
+  }
+
+  private assertOpen(name: string): void {
+    if (!this.closing) return;
+    throw new LockUnavailableError(name, 'this process is shutting down; ask another replica', {
+      mayHaveRun: false,
+    });
+  }
+
+  private waitedInVain(name: string, waiter: Waiter, waitMs: number): Error {
+    const { trouble, remainingMs: remaining } = waiter.lastAnswer;
+    if (trouble) return trouble;
+    const { retryAfterMs } = this.busyError(name, remaining, undefined);
+    return new LockWaitTimeoutError(name, remaining, retryAfterMs, waitMs);
+  }
+
+  private busyError(
+    name: string,
+    remaining: number | undefined,
+    heldForMs: number | undefined,
+  ): LockBusyError {
+    const ahead = this.queue.length(name);
+    const family = nameFamily(name);
+    const retryAfterMs = this.statistics.retryAfterMs(family, heldForMs, remaining, ahead);
+    return new LockBusyError(name, remaining, retryAfterMs);
+  }
+}
+
+/** The waiter's own deadline cut the try short: that says nothing about the store. */
+function ranOutOfTime(error: LockUnavailableError, options: LockOptions, timeoutMs: number) {
+  return error.cause instanceof DeadlineError && timeoutMs < options.commandTimeoutMs;
+}

@@ -1,0 +1,105 @@
+import { type Clock, type Instant, plusMs, remainingMs, sleep } from './clock.js';
+import { LockUnavailableError } from './lock.errors.js';
+import type { AcquireReply, LockStore, ReleaseReply } from './lock-store.js';
+import { withDeadline } from './with-deadline.js';
+
+const FIRST_UNDO_DELAY_MS = 25;
+const LAST_UNDO_DELAY_MS = 1_000;
+
+/** What an attempt works with. */
+export interface AttemptTerms {
+  readonly name: string;
+  readonly token: string;
+  readonly ttlMs: number;
+  readonly commandTimeoutMs: number;
+}
+
+/**
+ * One token's way to one lock: it may be sent several times (the store is idempotent on the token),
+ * and it remembers which of its commands have an unknown outcome, since any of them may still reach
+ * the store and take the lock.
+ */
+export class Attempt {
+  private unknownSends = 0;
+  private disowned = false;
+  private lastSentAt: Instant | undefined;
+
+  constructor(
+    readonly terms: AttemptTerms,
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly onFreed: (name: string) => void,
+  ) {}
+
+  /** True while a command may be on its way whose outcome nobody has learnt. */
+  get hasUnknownSends(): boolean {
+    return this.unknownSends > 0;
+  }
+
+  /**
+   * One try. @throws LockUnavailableError when there is no verdict in time, or the signal's reason
+   */
+  async send(
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<{ reply: AcquireReply; sentAt: Instant }> {
+    const { name, token, ttlMs } = this.terms;
+    const sentAt = this.clock.now();
+    this.lastSentAt = sentAt;
+    this.unknownSends += 1;
+    const sent = this.store.tryAcquire(name, token, ttlMs);
+    sent.then(
+      () => (this.unknownSends -= 1),
+      (error: unknown) => {
+        if (error instanceof LockUnavailableError && !error.mayHaveRun) this.unknownSends -= 1;
+      },
+    );
+    try {
+      return { reply: await withDeadline(sent, this.clock, timeoutMs, { signal }), sentAt };
+    } catch (error) {
+      if (signal?.aborted || error instanceof LockUnavailableError) throw error;
+      throw new LockUnavailableError(name, (error as Error).message, { cause: error });
+    }
+  }
+
+  /** The lock was granted but is not wanted: `undo` has to delete it. */
+  disown(): void {
+    this.disowned = true;
+  }
+
+  /**
+   * Deletes whatever this attempt has left or may still leave: at once, and again with back-off until
+   * nothing can arrive any more, or the TTL after the last command (or `until`) has passed. Costs
+   * nothing where every outcome is known. Never rejects.
+   */
+  async undo(until: Instant | undefined = this.endOfLastSend()): Promise<void> {
+    if (!until) return;
+    let delayMs = FIRST_UNDO_DELAY_MS;
+    let clean = this.unknownSends === 0 && !this.disowned;
+    while (!clean && remainingMs(until, this.clock.now()) > 0) {
+      const nothingUnderWay = this.unknownSends === 0;
+      const atMostOne = this.unknownSends + (this.disowned ? 1 : 0) <= 1;
+      const reply = await this.release();
+      if (reply === 'released') this.onFreed(this.terms.name);
+      clean = (nothingUnderWay && reply !== 'unknown') || (atMostOne && reply === 'released');
+      if (clean) return;
+      await sleep(this.clock, Math.min(delayMs, remainingMs(until, this.clock.now())));
+      delayMs = Math.min(delayMs * 2, LAST_UNDO_DELAY_MS);
+    }
+  }
+
+  private endOfLastSend(): Instant | undefined {
+    return this.lastSentAt && plusMs(this.lastSentAt, this.terms.ttlMs);
+  }
+
+  private async release(): Promise<ReleaseReply | 'unknown'> {
+    const { name, token, commandTimeoutMs } = this.terms;
+    try {
+      return await withDeadline(this.store.release(name, token), this.clock, commandTimeoutMs, {
+        background: true,
+      });
+    } catch {
+      return 'unknown'; // no verdict is an expected outcome here: the caller repeats it
+    }
+  }
+}

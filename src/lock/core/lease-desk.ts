@@ -1,0 +1,181 @@
+import type { Attempt } from './attempt.js';
+import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
+import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
+import type { LockEventBus } from './lock-events.js';
+import { checkBounds, driftMarginMs, type LockOptions } from './lock-options.js';
+import type { LockStore } from './lock-store.js';
+import type { LossCode } from './lock.errors.js';
+import { Watchdog } from './watchdog.js';
+import { withDeadline } from './with-deadline.js';
+
+interface LeaseRecord {
+  readonly attempt: Attempt;
+  underWay?: Promise<ReleaseOutcome> | undefined;
+  final?: ReleaseOutcome | undefined;
+}
+
+/** What the desk tells the rest of the engine. */
+export interface LeaseDeskListener {
+  /** The lock may be free now. */
+  onFreed(name: string): void;
+  /** The work under a lease is over, after `heldMs`. */
+  onClosed(name: string, heldMs: number): void;
+}
+
+/** Keeps all leases of one engine from grant to release. */
+export class LeaseDesk implements LeaseKeeper {
+  private readonly held = new Set<HeldLease>();
+  private readonly records = new WeakMap<HeldLease, LeaseRecord>();
+  private readonly background = new Set<Promise<void>>();
+  private readonly observers = new Set<() => void>();
+  private readonly watchdog: Watchdog;
+  private readonly stopListening: () => void;
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly events: LockEventBus,
+    private readonly listener: LeaseDeskListener,
+  ) {
+    this.watchdog = new Watchdog(store, clock, events);
+    this.stopListening = store.onReconnect(() => this.watchdog.renewAll());
+  }
+
+  /**
+   * Turns a grant into a lease under watch; null (and the grant undone) when its reply took so long
+   * that less than half of the TTL is left.
+   */
+  admit(attempt: Attempt, fence: bigint, sentAt: Instant, options: LockOptions): HeldLease | null {
+    const { name, token, ttlMs } = attempt.terms;
+    const left = ttlMs - driftMarginMs(ttlMs) - elapsedMs(sentAt, this.clock.now());
+    if (left < ttlMs / 2) {
+      attempt.disown();
+      this.undo(attempt);
+      return null;
+    }
+    const { maxHoldMs, commandTimeoutMs } = options;
+    const terms = { name, token, fence, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
+    const lease = new HeldLease(terms, this.clock, this);
+    this.held.add(lease);
+    this.records.set(lease, { attempt });
+    this.watchdog.watch(lease);
+    return lease;
+  }
+
+  /** Undoes in the background what an abandoned attempt may leave behind. */
+  undo(attempt: Attempt, until?: Instant): void {
+    const task = attempt.undo(until).finally(() => {
+      this.background.delete(task);
+      this.changed();
+    });
+    this.background.add(task);
+  }
+
+  async extend(lease: HeldLease, ttlMs: number): Promise<boolean> {
+    checkBounds('ttlMs', ttlMs);
+    lease.assertHeld();
+    lease.ttlMs = ttlMs;
+    const outcome = await this.watchdog.renewNow(lease);
+    lease.assertHeld();
+    return outcome === 'renewed';
+  }
+
+  async release(lease: HeldLease): Promise<ReleaseOutcome> {
+    const record = this.records.get(lease);
+    if (!record) throw new Error('This lease belongs to another engine.');
+    if (record.final) return record.final;
+    record.underWay ??= this.releaseOnce(lease, record).finally(() => {
+      record.underWay = undefined;
+    });
+    return record.underWay;
+  }
+
+  onLost(lease: HeldLease, reason: LossCode): void {
+    this.forget(lease);
+    this.events.emit('lost', { name: lease.name, fence: lease.fence, reason });
+  }
+
+  /** Waits up to `graceMs` for holders to finish, aborts the rest and waits `abortMs` more, then releases. */
+  async drain(graceMs: number, abortMs: number): Promise<void> {
+    await this.until(() => this.held.size === 0, graceMs);
+    const rest = [...this.held];
+    for (const lease of rest) lease.lose('SHUTDOWN');
+    await this.until(() => rest.every((lease) => !lease.isOpen), abortMs);
+    await Promise.all(rest.map((lease) => this.release(lease)));
+    await this.until(() => this.background.size === 0, abortMs);
+  }
+
+  close(): void {
+    this.stopListening();
+  }
+
+  private async releaseOnce(lease: HeldLease, record: LeaseRecord): Promise<ReleaseOutcome> {
+    const isFirst = lease.isOpen;
+    if (isFirst) {
+      lease.close();
+      this.forget(lease);
+      this.listener.onClosed(lease.name, elapsedMs(lease.grantedAt, this.clock.now()));
+    }
+    const outcome = await this.deleteKey(lease, record, isFirst);
+    if (isFirst) {
+      const heldMs = elapsedMs(lease.grantedAt, this.clock.now());
+      this.events.emit('released', { name: lease.name, fence: lease.fence, heldMs, outcome });
+    }
+    return outcome;
+  }
+
+  private async deleteKey(
+    lease: HeldLease,
+    record: LeaseRecord,
+    isFirst: boolean,
+  ): Promise<ReleaseOutcome> {
+    if (lease.loss?.reason === 'NOT_OWNER') return (record.final = 'not-held');
+    try {
+      const reply = await withDeadline(
+        this.store.release(lease.name, lease.token),
+        this.clock,
+        lease.commandTimeoutMs,
+      );
+      // An earlier release whose reply was lost explains why nothing is there any more.
+      record.final = reply === 'not-held' && !isFirst ? 'released' : reply;
+    } catch {
+      if (isFirst) {
+        record.attempt.disown();
+        this.undo(record.attempt, lease.deadline);
+      }
+      return 'unknown';
+    }
+    if (record.final === 'released') this.listener.onFreed(lease.name);
+    else if (!lease.loss && remainingMs(lease.deadline, this.clock.now()) > 0) lease.foundGone();
+    // A command of this token may still be under way from the time of the grant.
+    if (record.attempt.hasUnknownSends) this.undo(record.attempt);
+    return record.final;
+  }
+
+  private forget(lease: HeldLease): void {
+    this.held.delete(lease);
+    this.watchdog.unwatch(lease);
+    this.changed();
+  }
+
+  private changed(): void {
+    for (const observer of this.observers) observer();
+  }
+
+  /** Resolves as soon as `condition` holds, or after `timeoutMs`. */
+  private until(condition: () => boolean, timeoutMs: number): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = () => {
+        cancel();
+        this.observers.delete(observer);
+        resolve();
+      };
+      const observer = () => {
+        if (condition()) finish();
+      };
+      const cancel = this.clock.setTimer(finish, timeoutMs, true);
+      this.observers.add(observer);
+    });
+  }
+}

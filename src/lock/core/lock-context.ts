@@ -1,0 +1,36 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { HeldLease, Lease } from './lease.js';
+
+interface Frame {
+  /** The engine whose lock it is: two engines never share a context's lock. */
+  readonly owner: object;
+  readonly lease: HeldLease;
+  readonly outer: Frame | undefined;
+}
+
+const frames = new AsyncLocalStorage<Frame>();
+
+/** Runs `work` in a context that holds `lease`. */
+export function enterContext<T>(owner: object, lease: HeldLease, work: () => T): T {
+  return frames.run({ owner, lease, outer: frames.getStore() }, work);
+}
+
+/** The lease that this async context holds under `name` from `owner`; not one that is released. */
+export function heldInContext(owner: object, name: string): HeldLease | undefined {
+  for (let frame = frames.getStore(); frame; frame = frame.outer) {
+    if (frame.owner === owner && frame.lease.name === name && frame.lease.isOpen)
+      return frame.lease;
+  }
+  return undefined;
+}
+
+/**
+ * The innermost lease that `run` or `@WithLock` holds for this async context; undefined outside,
+ * and in what goes on after the work's end. A lost lease is still given: its signal tells.
+ */
+export function currentLease(): Lease | undefined {
+  for (let frame = frames.getStore(); frame; frame = frame.outer) {
+    if (frame.lease.isOpen) return frame.lease;
+  }
+  return undefined;
+}

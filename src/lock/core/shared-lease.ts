@@ -1,0 +1,35 @@
+import type { Instant } from './clock.js';
+import { LockLostError } from './lock.errors.js';
+
+const MONO = 0;
+const WALL = 1;
+const ENDED = 2;
+
+/** Writes what worker threads may know of a lease: until when it is valid, and whether it has ended. */
+export class SharedLeaseState {
+  readonly buffer = new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT);
+  private readonly fields = new Float64Array(this.buffer);
+
+  setValidUntil(until: Instant): void {
+    this.fields[MONO] = until.monoMs;
+    this.fields[WALL] = until.wallMs;
+  }
+
+  end(): void {
+    this.fields[ENDED] = 1;
+  }
+}
+
+/**
+ * For worker threads: throws LockLostError unless the lease behind `lease.shared` is held right
+ * now. Costs two clock readings, no message; the main loop may be blocked. Post `lease.shared`
+ * with the task (an AbortSignal cannot be posted).
+ */
+export function assertHeld(shared: SharedArrayBuffer, name = 'of this task'): void {
+  const fields = new Float64Array(shared);
+  if (fields[ENDED] !== 0) throw new LockLostError(name, 'RELEASED');
+  const monoMs = Number(process.hrtime.bigint()) / 1e6;
+  if (monoMs >= (fields[MONO] ?? 0) || Date.now() >= (fields[WALL] ?? 0)) {
+    throw new LockLostError(name, 'EXPIRED');
+  }
+}

@@ -1,0 +1,105 @@
+import { type Clock, sleep } from './clock.js';
+import type { LockUnavailableError } from './lock.errors.js';
+
+/** What the store last said of a lock that others wait for. */
+export interface LastAnswer {
+  readonly remainingMs?: number | undefined;
+  readonly trouble?: LockUnavailableError | undefined;
+}
+
+interface Line {
+  readonly waiters: Waiter[];
+  lastAnswer: LastAnswer;
+}
+
+/** A place in the line for one lock. Only the head asks the store. */
+export class Waiter {
+  private woken = false;
+  private wakeUp: (() => void) | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly line: Line,
+    private readonly onLeave: () => void,
+  ) {}
+
+  get isHead(): boolean {
+    return this.line.waiters[0] === this;
+  }
+
+  /** What the head learnt last: also what those behind it are told when they give up. */
+  get lastAnswer(): LastAnswer {
+    return this.line.lastAnswer;
+  }
+
+  learn(answer: LastAnswer): void {
+    this.line.lastAnswer = answer;
+  }
+
+  /** Resolves when woken, after `delayMs`, or when the signal aborts. A wake-up that came earlier counts. */
+  async pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+    if (!this.woken) {
+      const woken = new AbortController();
+      this.wakeUp = () => woken.abort();
+      const either = signal ? AbortSignal.any([signal, woken.signal]) : woken.signal;
+      await sleep(this.clock, delayMs, either, true);
+      this.wakeUp = undefined;
+    }
+    this.woken = false;
+  }
+
+  wake(): void {
+    this.woken = true;
+    this.wakeUp?.();
+  }
+
+  /** Gives the place up; the next one becomes the head at once. */
+  leave(): void {
+    const wasHead = this.isHead;
+    const index = this.line.waiters.indexOf(this);
+    if (index >= 0) this.line.waiters.splice(index, 1);
+    if (wasHead) this.line.waiters[0]?.wake();
+    this.onLeave();
+  }
+}
+
+/** The lines of this process: first come, first served, one line per lock. */
+export class WaitQueue {
+  private readonly lines = new Map<string, Line>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Number of waiters for a lock in this process. */
+  length(name: string): number {
+    return this.lines.get(name)?.waiters.length ?? 0;
+  }
+
+  lastAnswer(name: string): LastAnswer | undefined {
+    return this.lines.get(name)?.lastAnswer;
+  }
+
+  enter(name: string): Waiter {
+    let line = this.lines.get(name);
+    if (!line) {
+      line = { waiters: [], lastAnswer: {} };
+      this.lines.set(name, line);
+    }
+    const entered = line;
+    const waiter = new Waiter(this.clock, entered, () => {
+      if (entered.waiters.length === 0) this.lines.delete(name);
+    });
+    entered.waiters.push(waiter);
+    return waiter;
+  }
+
+  /** A lock may be free: its head looks again. `undefined`: all heads do. */
+  wake(name: string | undefined): void {
+    if (name !== undefined) return this.lines.get(name)?.waiters[0]?.wake();
+    for (const line of this.lines.values()) line.waiters[0]?.wake();
+  }
+
+  /** Everybody looks up, heads or not: the engine is closing. */
+  wakeEverybody(): void {
+    for (const line of this.lines.values()) line.waiters.forEach((waiter) => waiter.wake());
+  }
+}

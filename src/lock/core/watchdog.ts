@@ -1,0 +1,134 @@
+import { type CancelTimer, type Clock, remainingMs } from './clock.js';
+import { DueTimes } from './due-times.js';
+import type { HeldLease } from './lease.js';
+import type { LockEventBus } from './lock-events.js';
+import type { LockStore, RenewOutcome } from './lock-store.js';
+import { withDeadline } from './with-deadline.js';
+
+/** Locks renewed by one command: large enough to spare round trips, small enough not to stall a server. */
+const BATCH_SIZE = 200;
+
+/** A renewal without a verdict is tried again after this part of the TTL. */
+const RETRY_PART = 1 / 20;
+
+/**
+ * Renews all leases of one engine at a third of their TTL, and ends each at its local deadline even
+ * if the store never answers. One timer, however many leases; none when there is none.
+ */
+export class Watchdog {
+  private readonly due = new DueTimes<HeldLease>();
+  private readonly inFlight = new Set<HeldLease>();
+  private cancelTimer: CancelTimer | undefined;
+  private timerAtMs = Infinity;
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly events: LockEventBus,
+  ) {}
+
+  /** Number of leases under watch. */
+  get size(): number {
+    return this.due.size;
+  }
+
+  watch(lease: HeldLease): void {
+    this.schedule(lease, lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3);
+    this.arm();
+  }
+
+  /** From here on nothing renews the lease, and replies still under way are ignored. */
+  unwatch(lease: HeldLease): void {
+    this.due.delete(lease);
+    this.arm();
+  }
+
+  /** Renews everything now: after a reconnection or a change of role the store may know less than we do. */
+  renewAll(): void {
+    this.handle([...this.due.items()]);
+  }
+
+  /** Renews one lease now. */
+  async renewNow(lease: HeldLease): Promise<RenewOutcome> {
+    if (lease.renewalTtlMs() === undefined) return 'renewed'; // it lives to its maximum already
+    const [outcome = 'unknown'] = await this.renew([lease], lease.commandTimeoutMs);
+    this.arm();
+    return outcome;
+  }
+
+  private handle(leases: readonly HeldLease[]): void {
+    const batches = new Map<number, HeldLease[]>();
+    for (const lease of leases) {
+      if (lease.checkDeadline()) {
+        this.due.delete(lease);
+      } else if (this.inFlight.has(lease) || lease.renewalTtlMs() === undefined) {
+        this.schedule(lease, Infinity);
+      } else {
+        const batch = batches.get(lease.commandTimeoutMs);
+        if (batch) batch.push(lease);
+        else batches.set(lease.commandTimeoutMs, [lease]);
+      }
+    }
+    for (const [timeoutMs, batch] of batches) {
+      for (let at = 0; at < batch.length; at += BATCH_SIZE) {
+        void this.renew(batch.slice(at, at + BATCH_SIZE), timeoutMs).then(() => this.arm());
+      }
+    }
+    this.arm();
+  }
+
+  private async renew(
+    batch: readonly HeldLease[],
+    timeoutMs: number,
+  ): Promise<readonly RenewOutcome[]> {
+    const sentAt = this.clock.now();
+    const renewals = batch.map((lease) => ({
+      name: lease.name,
+      token: lease.token,
+      ttlMs: lease.renewalTtlMs() ?? lease.ttlMs,
+    }));
+    for (const lease of batch) {
+      this.inFlight.add(lease);
+      this.schedule(lease, Infinity);
+    }
+    const outcomes = await withDeadline(this.store.renew(renewals), this.clock, timeoutMs, {
+      background: true,
+    }).catch(() => batch.map((): RenewOutcome => 'unknown'));
+    batch.forEach((lease, index) => {
+      this.inFlight.delete(lease);
+      if (!lease.isHeld) return; // released or ended meanwhile: this reply is about the past
+      const outcome = outcomes[index] ?? 'unknown';
+      if (outcome === 'renewed') {
+        lease.renewed(sentAt, renewals[index]?.ttlMs ?? 0);
+        this.schedule(lease, lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3);
+      } else if (outcome === 'not-owner') {
+        lease.lose('NOT_OWNER');
+        this.due.delete(lease);
+      } else {
+        this.events.emit('renewal-unknown', { name: lease.name, fence: lease.fence });
+        this.schedule(lease, lease.ttlMs * RETRY_PART);
+      }
+    });
+    return outcomes;
+  }
+
+  /** Next look at the lease: after `delayMs`, but no later than its deadline. */
+  private schedule(lease: HeldLease, delayMs: number): void {
+    const now = this.clock.now();
+    const untilDeadline = remainingMs(lease.deadline, now);
+    this.due.set(lease, now.monoMs + Math.min(delayMs, untilDeadline));
+  }
+
+  private arm(): void {
+    const earliest = this.due.earliest() ?? Infinity;
+    if (earliest === this.timerAtMs && this.cancelTimer) return;
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
+    this.timerAtMs = earliest;
+    if (earliest === Infinity) return;
+    this.cancelTimer = this.clock.setTimer(() => {
+      this.cancelTimer = undefined;
+      this.handle(this.due.take(this.clock.now().monoMs));
+    }, earliest - this.clock.now().monoMs);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from './clock.js';
+
+/** Marks that an operation was given up on before it answered. */
+export class DeadlineError extends Error {
+  constructor(readonly timeoutMs: number) {
+    super(`no answer within ${Math.round(timeoutMs)} ms`);
+    this.name = 'DeadlineError';
+  }
+}
+
+/**
+ * The outcome of `operation`, or a DeadlineError after `timeoutMs`, or the signal's reason as soon
+ * as it aborts: always one of them, even if the operation never settles. A later outcome of the
+ * operation is dropped here; whoever started it decides what that means. Only a `background`
+ * operation lets the process end meanwhile.
+ */
+export function withDeadline<T>(
+  operation: Promise<T>,
+  clock: Clock,
+  timeoutMs: number,
+  { signal, background = false }: { signal?: AbortSignal | undefined; background?: boolean } = {},
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const finish = (settle: () => void) => {
+      cancel();
+      signal?.removeEventListener('abort', onAbort);
+      settle();
+    };
+    const onAbort = () => finish(() => reject(signal?.reason));
+    const cancel = clock.setTimer(
+      () => finish(() => reject(new DeadlineError(timeoutMs))),
+      timeoutMs,
+      !background, // somebody awaits this answer: the process must not end before it comes
+    );
+    operation.then(
+      (value) => finish(() => resolve(value)),
+      (error: unknown) => finish(() => reject(error)),
+    );
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
