@@ -1,0 +1,49 @@
+/** Where the Redis of this service is. */
+export type RedisAddress =
+  | { readonly kind: 'single'; readonly url: string }
+  | {
+      readonly kind: 'sentinel';
+      readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+      /** The primary's name as the sentinels know it. */
+      readonly name: string;
+    };
+
+/** Everything that can be set, validated, typed and frozen. Durations in ms, sizes in bytes or characters. */
+export interface AppConfig {
+  /** Names this replica in `X-Served-By`, in logs and in the owner's label of its locks. */
+  readonly instanceId: string;
+  readonly http: {
+    readonly host: string;
+    /** 0 lets the system choose. */
+    readonly port: number;
+    /** The largest request body, in bytes. */
+    readonly uploadLimitBytes: number;
+    /** How long requests and background work may go on after SIGTERM. */
+    readonly shutdownGraceMs: number;
+  };
+  /** An absolute path. */
+  readonly dataDir: string;
+  /** PostgreSQL, or null for the SQLite file in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly redis: RedisAddress | null;
+  readonly lock: {
+    readonly store: 'memory' | 'redis';
+    readonly prefix: string;
+    readonly ttlMs: number;
+    readonly waitMs: number;
+    readonly maxHoldMs: number;
+    readonly commandTimeoutMs: number;
+  };
+  readonly documents: {
+    readonly embedWorkers: number;
+    /** Characters per chunk, and how many of them the next chunk repeats. */
+    readonly chunkSize: number;
+    readonly chunkOverlap: number;
+    /** Slows every stage, for people who want to watch. */
+    readonly stepDelayMs: number;
+  };
+  readonly logFormat: 'pretty' | 'json';
+}
+
+/** The injection token of the service's AppConfig. */
+export const APP_CONFIG = Symbol('AppConfig');

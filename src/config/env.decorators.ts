@@ -1,0 +1,45 @@
+import { ValidateBy, ValidateIf, buildMessage } from 'class-validator';
+
+type Check = (value: unknown) => boolean;
+
+function rule(name: string, expected: string, validate: Check): PropertyDecorator {
+  return ValidateBy({
+    name,
+    validator: { validate, defaultMessage: buildMessage(() => expected) },
+  });
+}
+
+/** A whole number within bounds, both included; `orInfinity` admits the word Infinity too. */
+export function WholeNumber(least: number, most: number, orInfinity = false): PropertyDecorator {
+  const expected = `must be a whole number from ${least} to ${most}${orInfinity ? ', or Infinity' : ''}`;
+  return rule('wholeNumber', expected, (value) => {
+    if (orInfinity && value === Infinity) return true;
+    return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+  });
+}
+
+/** One of a few words. */
+export function OneOf(...words: readonly string[]): PropertyDecorator {
+  const expected = `must be ${words.map((word) => `"${word}"`).join(' or ')}`;
+  return rule('oneOf', expected, (value) => words.some((word) => word === value));
+}
+
+/** A text of a certain form; `expected` completes the sentence "NAME must …". */
+export function Form(pattern: RegExp, expected: string): PropertyDecorator {
+  return rule('form', expected, (value) => typeof value === 'string' && pattern.test(value));
+}
+
+/** A URL with one of the schemes, such as `redis:`. */
+export function UrlOf(...schemes: readonly string[]): PropertyDecorator {
+  const expected = `must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`;
+  return rule('urlOf', expected, (value) => {
+    return (
+      typeof value === 'string' && URL.canParse(value) && schemes.includes(new URL(value).protocol)
+    );
+  });
+}
+
+/** Checks a setting only where it is set. */
+export function IfSet(): PropertyDecorator {
+  return ValidateIf((_env, value) => value !== undefined);
+}

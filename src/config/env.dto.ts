@@ -1,0 +1,100 @@
+import { Form, IfSet, OneOf, UrlOf, WholeNumber } from './env.decorators.js';
+
+const aDay = 86_400_000;
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * The settings as the environment spells them, with their defaults; undefined means "not set" and
+ * leaves the choice to `resolveConfig`. `.env.example` lists the same names and defaults.
+ */
+export class Env {
+  @Form(/^[A-Za-z0-9.:_-]+$/, 'must be a host name or an IP address')
+  HOST: string = '127.0.0.1';
+
+  @WholeNumber(0, 65_535)
+  PORT: number = 3000;
+
+  @IfSet()
+  @Form(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'must be 1 to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit',
+  )
+  INSTANCE_ID: string | undefined = undefined;
+
+  @Form(/\S/, 'must be a folder')
+  DATA_DIR: string = './data';
+
+  @IfSet()
+  @UrlOf('postgres:', 'postgresql:')
+  DATABASE_URL: string | undefined = undefined;
+
+  @IfSet()
+  @OneOf('memory', 'redis')
+  LOCK_STORE: string | undefined = undefined;
+
+  @IfSet()
+  @UrlOf('redis:', 'rediss:')
+  REDIS_URL: string | undefined = undefined;
+
+  @IfSet()
+  @Form(
+    /^[^\s,:]+:\d{1,5}(,\s*[^\s,:]+:\d{1,5})*$/,
+    'must be a list such as "sentinel-1:26379,sentinel-2:26379"',
+  )
+  REDIS_SENTINELS: string | undefined = undefined;
+
+  @Form(/^\S+$/, 'must be the name of the primary as the sentinels know it')
+  REDIS_SENTINEL_NAME: string = 'mymaster';
+
+  @Form(
+    /^[^\s{}%\p{Cc}]{1,100}$/u,
+    'must be 1 to 100 characters without white space, "{", "}" and "%"',
+  )
+  LOCK_PREFIX: string = 'lock:';
+
+  @WholeNumber(100, aDay)
+  LOCK_TTL_MS: number = 30_000;
+
+  @WholeNumber(0, longestTimerMs)
+  LOCK_WAIT_MS: number = 0;
+
+  @WholeNumber(1, longestTimerMs, true)
+  LOCK_MAX_HOLD_MS: number = 600_000;
+
+  @WholeNumber(1, longestTimerMs)
+  LOCK_COMMAND_TIMEOUT_MS: number = 1_000;
+
+  @IfSet()
+  @UrlOf('http:', 'https:')
+  CHROMA_URL: string | undefined = undefined;
+
+  @IfSet()
+  @WholeNumber(1, 64)
+  EMBED_WORKERS: number | undefined = undefined;
+
+  @WholeNumber(50, 10_000)
+  CHUNK_SIZE: number = 500;
+
+  @WholeNumber(0, 9_999)
+  CHUNK_OVERLAP: number = 50;
+
+  @WholeNumber(1, 1_000)
+  UPLOAD_LIMIT_MB: number = 20;
+
+  @WholeNumber(0, 600_000)
+  DEMO_STEP_DELAY_MS: number = 0;
+
+  @WholeNumber(0, aDay)
+  SHUTDOWN_GRACE_MS: number = 30_000;
+
+  @OneOf('pretty', 'json')
+  LOG_FORMAT: string = 'pretty';
+}
+
+/** The settings that are numbers; the environment only knows text. */
+export const NUMERIC_SETTINGS: ReadonlySet<string> = new Set([
+  'EMBED_WORKERS',
+  ...Object.entries(new Env()).flatMap(([name, value]) =>
+    typeof value === 'number' ? [name] : [],
+  ),
+]);

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError } from './config.errors.js';
+import { Env } from './env.dto.js';
+import { resolveConfig } from './resolve-config.js';
+
+function mistakes(raw: Record<string, string>): readonly string[] {
+  try {
+    resolveConfig(raw);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+  return [];
+}
+
+describe('the settings', () => {
+  it('have working defaults, and come frozen', () => {
+    const config = resolveConfig({});
+    expect(config).toMatchObject({
+      http: {
+        host: '127.0.0.1',
+        port: 3000,
+        uploadLimitBytes: 20_971_520,
+        shutdownGraceMs: 30_000,
+      },
+      dataDir: resolve('data'),
+      databaseUrl: null,
+      redis: null,
+      lock: {
+        store: 'memory',
+        prefix: 'lock:',
+        ttlMs: 30_000,
+        waitMs: 0,
+        maxHoldMs: 600_000,
+        commandTimeoutMs: 1_000,
+      },
+      documents: { chunkSize: 500, chunkOverlap: 50, stepDelayMs: 0 },
+      logFormat: 'pretty',
+    });
+    expect(config.documents.embedWorkers).toBeGreaterThanOrEqual(1);
+    expect(config.documents.embedWorkers).toBeLessThanOrEqual(4);
+    expect(config.instanceId).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{6}$/);
+    expect(resolveConfig({}).instanceId).not.toBe(config.instanceId);
+    expect(Object.isFrozen(config.lock)).toBe(true);
+  });
+
+  it('are the same, with the same defaults, in .env.example', () => {
+    const example = parseEnv(readFileSync('.env.example', 'utf8'));
+    const known = Object.entries(new Env()).map(([name, value]) => [name, String(value ?? '')]);
+    expect(example).toEqual(Object.fromEntries(known));
+  });
+
+  it('count as not set when empty', () => {
+    expect(resolveConfig({ PORT: '', REDIS_URL: ' ', LOCK_STORE: '' })).toMatchObject({
+      http: { port: 3000 },
+      redis: null,
+      lock: { store: 'memory' },
+    });
+  });
+
+  it('tell every mistake at once, each with the setting and what it must be', () => {
+    expect(
+      mistakes({
+        PORT: 'abc',
+        LOCK_TTL_MS: '99',
+        LOCK_STORE: 'etcd',
+        CHUNK_SIZE: '100',
+        CHUNK_OVERLAP: '100',
+      }),
+    ).toEqual([
+      'PORT is "abc"; it must be a whole number from 0 to 65535.',
+      'LOCK_STORE is "etcd"; it must be "memory" or "redis".',
+      'LOCK_TTL_MS is "99"; it must be a whole number from 100 to 86400000.',
+      expect.stringContaining('CHUNK_OVERLAP is 100, but it must be less than CHUNK_SIZE (100)'),
+    ]);
+  });
+
+  it.each([
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['HOST', 'a b'],
+    ['INSTANCE_ID', 'a\r\nb'],
+    ['INSTANCE_ID', '-a'],
+    ['LOCK_PREFIX', '{a}'],
+    ['LOCK_WAIT_MS', '2147483648'],
+    ['LOCK_WAIT_MS', 'Infinity'],
+    ['LOCK_COMMAND_TIMEOUT_MS', '0'],
+    ['EMBED_WORKERS', '0'],
+    ['UPLOAD_LIMIT_MB', '-1'],
+    ['SHUTDOWN_GRACE_MS', 'soon'],
+    ['LOG_FORMAT', 'xml'],
+    ['REDIS_SENTINELS', 'a'],
+  ])('refuse %s=%j', (name, value) => {
+    expect(mistakes({ [name]: value })[0]).toContain(
+      `${name} is ${JSON.stringify(value)}; it must`,
+    );
+  });
+
+  it.each(['DATABASE_URL', 'REDIS_URL', 'CHROMA_URL'])(
+    'do not print %s, which may hold a password',
+    (name) => {
+      const [mistake = ''] = mistakes({ [name]: 'ftp://user:secret@host' });
+      expect(mistake).toContain(`${name} has a wrong value; it must be a URL`);
+      expect(mistake).not.toContain('secret');
+    },
+  );
+
+  it('choose the lock store by what is there', () => {
+    expect(resolveConfig({ REDIS_URL: 'redis://a:1' })).toMatchObject({
+      lock: { store: 'redis' },
+      redis: { kind: 'single', url: 'redis://a:1' },
+    });
+    expect(resolveConfig({ REDIS_SENTINELS: 'a:1, b:2', REDIS_SENTINEL_NAME: 'm' })).toMatchObject({
+      lock: { store: 'redis' },
+      redis: {
+        kind: 'sentinel',
+        name: 'm',
+        sentinels: [
+          { host: 'a', port: 1 },
+          { host: 'b', port: 2 },
+        ],
+      },
+    });
+    expect(resolveConfig({ LOCK_MAX_HOLD_MS: 'Infinity' }).lock.maxHoldMs).toBe(Infinity);
+  });
+
+  it('refuse a lock store that does not fit the rest', () => {
+    const database = 'postgres://u:p@h/d';
+    expect(mistakes({ LOCK_STORE: 'redis' })).toEqual([expect.stringContaining('Set REDIS_URL')]);
+    expect(mistakes({ DATABASE_URL: database })).toEqual([
+      expect.stringContaining('say LOCK_STORE=memory'),
+    ]);
+    expect(mistakes({ DATABASE_URL: database, LOCK_STORE: 'memory' })).toEqual([]);
+    expect(mistakes({ DATABASE_URL: database, REDIS_URL: 'redis://a' })).toEqual([]);
+    expect(mistakes({ LOCK_STORE: 'memory', REDIS_SENTINELS: 'a:1' })).toEqual([
+      expect.stringContaining('would be ignored'),
+    ]);
+    expect(mistakes({ REDIS_URL: 'redis://a', REDIS_SENTINELS: 'a:1' })).toEqual([
+      expect.stringContaining('Empty one'),
+    ]);
+    expect(mistakes({ CHROMA_URL: 'http://a', REDIS_URL: 'redis://a' })).toEqual([
+      expect.stringContaining('does not support ChromaDB yet'),
+    ]);
+  });
+});

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { availableParallelism, hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type AppConfig, type RedisAddress } from './config.js';
+import { ConfigError } from './config.errors.js';
+import { type Env } from './env.dto.js';
+import { type RawEnv, readEnv } from './read-env.js';
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * The config that settings, given as text, amount to.
+ * @throws ConfigError with all mistakes at once: single settings first, then what does not fit together
+ */
+export function resolveConfig(raw: RawEnv): AppConfig {
+  const { env, mistakes } = readEnv(raw);
+  mistakes.push(...mismatches(env));
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return deepFreeze({
+    instanceId: env.INSTANCE_ID ?? ownName(),
+    http: {
+      host: env.HOST,
+      port: env.PORT,
+      uploadLimitBytes: env.UPLOAD_LIMIT_MB * mebibyte,
+      shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
+    },
+    dataDir: resolve(env.DATA_DIR),
+    databaseUrl: env.DATABASE_URL ?? null,
+    redis: redisAddress(env),
+    lock: {
+      store: lockStore(env),
+      prefix: env.LOCK_PREFIX,
+      ttlMs: env.LOCK_TTL_MS,
+      waitMs: env.LOCK_WAIT_MS,
+      maxHoldMs: env.LOCK_MAX_HOLD_MS,
+      commandTimeoutMs: env.LOCK_COMMAND_TIMEOUT_MS,
+    },
+    documents: {
+      embedWorkers: env.EMBED_WORKERS ?? Math.min(availableParallelism(), 4),
+      chunkSize: env.CHUNK_SIZE,
+      chunkOverlap: env.CHUNK_OVERLAP,
+      stepDelayMs: env.DEMO_STEP_DELAY_MS,
+    },
+    logFormat: env.LOG_FORMAT === 'json' ? 'json' : 'pretty',
+  });
+}
+
+function mismatches(env: Env): string[] {
+  const mistakes: string[] = [];
+  const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS'] as const).filter((name) => env[name]);
+  const shared = (['DATABASE_URL', 'CHROMA_URL'] as const).filter((name) => env[name]);
+  if (redisSettings.length === 2) {
+    mistakes.push(
+      'REDIS_URL and REDIS_SENTINELS are both set; only one can say where Redis is. Empty one.',
+    );
+  }
+  if (env.LOCK_STORE === 'redis' && redisSettings.length === 0) {
+    mistakes.push(
+      'LOCK_STORE is "redis", but nothing says where Redis is. Set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME.',
+    );
+  }
+  if (env.LOCK_STORE === 'memory' && redisSettings.length > 0) {
+    mistakes.push(
+      `${redisSettings[0]} is set, but LOCK_STORE is "memory", so it would be ignored. Set LOCK_STORE to "redis", or empty ${redisSettings[0]}.`,
+    );
+  }
+  if (shared.length > 0 && env.LOCK_STORE === undefined && redisSettings.length === 0) {
+    mistakes.push(
+      `${shared[0]} is set, so other processes may share the data, but locks would live in this process only. ` +
+        'Set REDIS_URL, or say LOCK_STORE=memory if this process is the only one.',
+    );
+  }
+  if (env.CHROMA_URL !== undefined) {
+    mistakes.push(
+      'CHROMA_URL is set, but this version keeps vectors in its own database and does not support ChromaDB yet. Empty CHROMA_URL.',
+    );
+  }
+  if (env.CHUNK_OVERLAP >= env.CHUNK_SIZE) {
+    mistakes.push(
+      `CHUNK_OVERLAP is ${env.CHUNK_OVERLAP}, but it must be less than CHUNK_SIZE (${env.CHUNK_SIZE}), or chunking would never end. Lower it.`,
+    );
+  }
+  return mistakes;
+}
+
+function lockStore(env: Env): 'memory' | 'redis' {
+  if (env.LOCK_STORE !== undefined) return env.LOCK_STORE === 'redis' ? 'redis' : 'memory';
+  return redisAddress(env) ? 'redis' : 'memory';
+}
+
+function redisAddress(env: Env): RedisAddress | null {
+  if (env.REDIS_URL) return { kind: 'single', url: env.REDIS_URL };
+  if (!env.REDIS_SENTINELS) return null;
+  const sentinels = env.REDIS_SENTINELS.split(',').map((entry) => {
+    const [host = '', port] = entry.trim().split(':');
+    return { host, port: Number(port) };
+  });
+  return { kind: 'sentinel', sentinels, name: env.REDIS_SENTINEL_NAME };
+}
+
+/** Host and random: containers may share a host name, and a restarted process must not pass for its predecessor. */
+function ownName(): string {
+  const host = hostname()
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 50);
+  return `${host || 'replica'}-${randomBytes(3).toString('hex')}`;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null) deepFreeze(part);
+  }
+  return Object.freeze(value);
+}
