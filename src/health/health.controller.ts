@@ -1,0 +1,23 @@
+import { Controller, Get } from '@nestjs/common';
+import { HealthCheck, type HealthCheckResult } from '@nestjs/terminus';
+import { Readiness } from './readiness.js';
+
+/** What an orchestrator asks. */
+@Controller('health')
+export class HealthController {
+  constructor(private readonly readiness: Readiness) {}
+
+  /** The process answers at all; says nothing about what it depends on, so that an outage does not restart it. */
+  @Get('live')
+  @HealthCheck()
+  live(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+
+  /** The replica can serve: 200, or 503 with what is missing. */
+  @Get('ready')
+  @HealthCheck()
+  ready(): Promise<HealthCheckResult> {
+    return this.readiness.check();
+  }
+}

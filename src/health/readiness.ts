@@ -1,0 +1,38 @@
+import { Injectable, ServiceUnavailableException } from '@nestjs/common';
+import {
+  HealthCheckService,
+  type HealthCheckResult,
+  HealthIndicatorService,
+} from '@nestjs/terminus';
+import { Drain } from '../http/index.js';
+import { NotReadyError } from './health.errors.js';
+
+/** Whether this replica should get requests. */
+@Injectable()
+export class Readiness {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
+    private readonly drain: Drain,
+  ) {}
+
+  /**
+   * Looks at everything a request needs; costs one grant of a probe lock and two small queries.
+   * @throws NotReadyError with all results when a part is down or the shutdown has begun
+   */
+  async check(): Promise<HealthCheckResult> {
+    const accepting = this.indicators.check('accepting');
+    try {
+      return await this.health.check([
+        () => (this.drain.signal.aborted ? accepting.down('shutting down') : accepting.up()),
+      ]);
+    } catch (error) {
+      if (!(error instanceof ServiceUnavailableException)) throw error;
+      const result = error.getResponse();
+      throw new NotReadyError(
+        typeof result === 'object' && 'details' in result ? result.details : {},
+        { cause: error },
+      );
+    }
+  }
+}

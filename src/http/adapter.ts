@@ -1,0 +1,23 @@
+import { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { type AppConfig } from '../config/index.js';
+import { codeOfStatus } from './problem-kinds.js';
+import { sendProblem } from './send-problem.js';
+import { build } from './translate.js';
+
+// Short, since an idle connection may have to be waited for at shutdown.
+const keepAliveTimeout = 5_000;
+// Longer than any valid id, so that validation answers 400 instead of the router's 414.
+const maxParamLength = 1_000;
+
+/** The Fastify adapter of the service. */
+export function createAdapter(config: AppConfig): FastifyAdapter {
+  return new FastifyAdapter({
+    keepAliveTimeout,
+    bodyLimit: config.http.uploadLimitBytes,
+    routerOptions: { maxParamLength },
+    frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
+      sendProblem(reply, build(codeOfStatus(error.statusCode ?? 400), error.message));
+    },
+  });
+}

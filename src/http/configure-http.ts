@@ -1,0 +1,38 @@
+import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type AppConfig, APP_CONFIG } from '../config/index.js';
+import { Drain } from './drain.js';
+import { useJsonBodies } from './json-body.js';
+import { ProblemFilter } from './problem.filter.js';
+import { RouteTable } from './route-table.js';
+import { sendProblem } from './send-problem.js';
+import { build } from './translate.js';
+import { requestValidation } from './validation.js';
+
+/** Sets up what all requests have in common. Call it once, before the application is initialised. */
+export function configureHttp(app: NestFastifyApplication): void {
+  const config = app.get<AppConfig>(APP_CONFIG);
+  const drain = app.get(Drain);
+  const fastify = app.getHttpAdapter().getInstance();
+  const routes = new RouteTable();
+
+  fastify.addHook('onRoute', ({ path, method }) => routes.add(path, method));
+  useJsonBodies(fastify);
+  app.useGlobalPipes(requestValidation());
+  app.useGlobalFilters(new ProblemFilter(routes));
+
+  // On the server itself, since errors of the router and event streams bypass Fastify's hooks.
+  fastify.server.prependListener('request', (_request, response) => {
+    response.setHeader('x-served-by', config.instanceId);
+    void drain.track(new Promise((resolve) => response.once('close', resolve)));
+  });
+  fastify.addHook('onRequest', async (request, reply) => {
+    if (drain.signal.aborted && !request.url.startsWith('/health/')) {
+      sendProblem(reply, build('shutting_down', ''));
+      return reply;
+    }
+    return undefined;
+  });
+  fastify.addHook('onSend', async (_request, reply) => {
+    if (drain.signal.aborted) void reply.header('connection', 'close');
+  });
+}

@@ -1,0 +1,52 @@
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/index.js';
+
+/**
+ * Lets work end before the service does. Shutdown begins here, before any other part ends: `signal`
+ * aborts, then all that is tracked may go on for SHUTDOWN_GRACE_MS. What is left after that is
+ * aborted by the lock module.
+ */
+@Injectable()
+export class Drain implements OnModuleDestroy {
+  private readonly logger = new Logger(Drain.name);
+  private readonly shutdown = new AbortController();
+  private readonly work = new Set<Promise<unknown>>();
+
+  constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
+
+  /** Aborts when shutdown begins: for streams that would never end by themselves. */
+  get signal(): AbortSignal {
+    return this.shutdown.signal;
+  }
+
+  /** Makes the shutdown wait for `work` (within the grace); gives `work` back. Its outcome stays the caller's matter. */
+  track<T>(work: Promise<T>): Promise<T> {
+    const end = () => void this.work.delete(settled);
+    const settled: Promise<void> = work.then(end, end);
+    this.work.add(settled);
+    return work;
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.shutdown.abort();
+    const { shutdownGraceMs } = this.config.http;
+    const deadline = performance.now() + shutdownGraceMs;
+    while (this.work.size > 0 && performance.now() < deadline) {
+      await settledWithin(this.work, deadline - performance.now());
+    }
+    if (this.work.size > 0) {
+      this.logger.warn(
+        `${this.work.size} requests or jobs did not end within ${shutdownGraceMs} ms and are aborted. Raise SHUTDOWN_GRACE_MS if they should have.`,
+      );
+    }
+  }
+}
+
+async function settledWithin(work: Iterable<Promise<unknown>>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.all(work), late]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,57 @@
+import { type ProblemKind } from './problem.js';
+
+/**
+ * Every code that the service answers with, except those of the lock module, which maps its own
+ * errors. An error of a feature is translated by its `code`; features know no status.
+ */
+export const PROBLEM_KINDS = {
+  bad_request: { status: 400, title: 'The request is malformed' },
+  validation_failed: { status: 400, title: 'The request does not pass validation' },
+  not_found: { status: 404, title: 'There is nothing at this address' },
+  document_not_found: { status: 404, title: 'There is no such document' },
+  method_not_allowed: { status: 405, title: 'The address does not support this method' },
+  not_acceptable: { status: 406, title: 'No acceptable form of the answer exists' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
+  payload_too_large: { status: 413, title: 'The request body is too large' },
+  uri_too_long: { status: 414, title: 'The address is too long' },
+  unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  unprocessable: { status: 422, title: 'The request cannot be processed' },
+  unreadable_document: { status: 422, title: 'The document cannot be read' },
+  internal_error: {
+    status: 500,
+    title: 'The service failed',
+    detail: 'Something unexpected happened; the log of the replica in X-Served-By says more.',
+  },
+  unavailable: { status: 503, title: 'The service is not available', retryAfterSeconds: 1 },
+  not_ready: { status: 503, title: 'This replica is not ready', retryAfterSeconds: 1 },
+  lease_lost: {
+    status: 503,
+    title: 'The lock was lost during the work',
+    detail: 'The work was stopped, and nothing of it is visible. Repeat the request.',
+    retryAfterSeconds: 1,
+  },
+  shutting_down: {
+    status: 503,
+    title: 'This replica is shutting down',
+    detail: 'The replica takes no new work. Repeat the request; another replica will take it.',
+    retryAfterSeconds: 1,
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+/** A code with an entry in PROBLEM_KINDS. */
+export type ProblemCode = keyof typeof PROBLEM_KINDS;
+
+/** Whether `code` has an entry in PROBLEM_KINDS. */
+export function isProblemCode(code: unknown): code is ProblemCode {
+  return typeof code === 'string' && Object.hasOwn(PROBLEM_KINDS, code);
+}
+
+const byStatus = new Map<number, ProblemCode>();
+for (const [code, { status }] of Object.entries(PROBLEM_KINDS)) {
+  if (isProblemCode(code) && !byStatus.has(status)) byStatus.set(status, code);
+}
+
+/** The code of an error that the framework raised with a mere status. */
+export function codeOfStatus(status: number): ProblemCode {
+  return byStatus.get(status) ?? (status >= 500 ? 'internal_error' : 'bad_request');
+}

@@ -1,0 +1,33 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
+import { type RouteTable } from './route-table.js';
+import { sendProblem } from './send-problem.js';
+import { build, translate, type Translation } from './translate.js';
+
+/** Answers every error with problem+json. Faults are logged with their stack; clients never see one. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ProblemFilter.name);
+
+  constructor(private readonly routes: RouteTable) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const answer = request.is404 ? this.notFound(request, reply) : translate(error);
+    if (answer.body.status === 500)
+      this.logger.error(error, `${request.method} ${request.routeOptions.url}`);
+    if (reply.sent || reply.raw.headersSent) {
+      reply.raw.destroy(); // a cut connection says that the answer is incomplete; silence would not
+      return;
+    }
+    sendProblem(reply, answer);
+  }
+
+  private notFound(request: FastifyRequest, reply: FastifyReply): Translation {
+    const methods = this.routes.methodsAt(request.url);
+    if (methods.length === 0) return build('not_found', `There is no ${request.method} here.`);
+    void reply.header('allow', methods.join(', '));
+    return build('method_not_allowed', `This address supports ${methods.join(', ')}.`);
+  }
+}

@@ -1,0 +1,39 @@
+import { HttpException } from '@nestjs/common';
+import { codeOfStatus, isProblemCode, PROBLEM_KINDS, type ProblemCode } from './problem-kinds.js';
+import { type Problem, type ProblemKind, problem } from './problem.js';
+
+/** A problem and the seconds for its Retry-After, if it has one. */
+export interface Translation {
+  readonly body: Problem;
+  readonly retryAfterSeconds: number | undefined;
+}
+
+/**
+ * What the service answers to an error: by the `code` of a feature's error (whose `extension`
+ * object, if any, joins the body), by the status of the framework's; everything else is a fault, and
+ * its message stays in the log.
+ */
+export function translate(error: unknown): Translation {
+  if (error instanceof HttpException) {
+    const status = error.getStatus();
+    return build(codeOfStatus(status), error.message, { status });
+  }
+  if (error instanceof Error && 'code' in error && isProblemCode(error.code)) {
+    const extension = 'extension' in error && isObject(error.extension) ? error.extension : {};
+    return build(error.code, error.message, extension);
+  }
+  return build('internal_error', '');
+}
+
+/** The answer of one kind; `detail` is used where the kind has no fixed one. */
+export function build(code: ProblemCode, detail: string, extension: object = {}): Translation {
+  const kind: ProblemKind = PROBLEM_KINDS[code];
+  return {
+    body: problem(code, kind, kind.detail ?? detail, extension),
+    retryAfterSeconds: kind.retryAfterSeconds,
+  };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

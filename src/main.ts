@@ -1,0 +1,54 @@
+import { ConsoleLogger } from '@nestjs/common';
+import { type AppConfig, loadConfig } from './config/index.js';
+import { createApp } from './create-app.js';
+
+// How much longer than the drain the rest of the shutdown may take before the process ends by force.
+const closingMs = 5_000;
+
+async function start(): Promise<void> {
+  const config = loadConfig();
+  const json = config.logFormat === 'json';
+  const logger = new ConsoleLogger('Service', {
+    json,
+    colors: !json && Boolean(process.stdout.isTTY),
+  });
+  const app = await createApp(config, logger);
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    logger.log(`${signal}: no new work; waiting for what is under way.`);
+    setTimeout(() => {
+      logger.error('The shutdown did not end in time; ending by force.');
+      process.exit(1);
+    }, config.http.shutdownGraceMs + closingMs).unref();
+    await app.close();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      stop(signal).catch((error: unknown) => fail('did not stop as it should', error));
+    });
+  }
+  await app.listen(config.http.port, config.http.host);
+  announce(logger, config, await app.getUrl());
+}
+
+function announce(logger: ConsoleLogger, config: AppConfig, url: string): void {
+  logger.log(`${config.instanceId} listens on ${url}.`);
+  if (config.lock.store === 'memory') {
+    logger.log(
+      'Locks live in this process only (LOCK_STORE=memory). Set REDIS_URL to share them between processes.',
+    );
+  }
+}
+
+/** Expected errors say what to do; their stack would only hide it. */
+function fail(what: string, error: unknown): void {
+  const expected = error instanceof Error && 'code' in error;
+  const text = expected ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`The service ${what}: ${text}\n`);
+  process.exit(1);
+}
+
+start().catch((error: unknown) => fail('did not start', error));

@@ -1,0 +1,2 @@
+export { RedisClients } from './redis-clients.js';
+export { RedisModule } from './redis.module.js';
