@@ -1,3 +1,4 @@
+import { ensurePostgres } from './postgres-program.ts';
 import { ensureRedis } from './redis-program.ts';
 
 // Jest resolves the imports of a global set-up by Node's rules: what this file reaches has to be imported as `.ts`.
@@ -5,4 +6,5 @@ import { ensureRedis } from './redis-program.ts';
 /** Runs once before all tests: what they need is there afterwards, or the run ends saying what to install. */
 export default async function globalSetup(): Promise<void> {
   await ensureRedis();
+  await ensurePostgres();
 }
