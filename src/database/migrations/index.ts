@@ -1,0 +1,13 @@
+import { type Kysely } from 'kysely';
+import { createDocuments } from './0001-documents.js';
+import { type MigrationSchema, type MigrationTypes } from './migration-types.js';
+
+/** One step of the schema's history. */
+export interface Migration {
+  /** Stored in the database. Never rename, remove, reorder or edit a migration that was released. */
+  readonly name: string;
+  up(db: Kysely<MigrationSchema>, types: MigrationTypes): Promise<void>;
+}
+
+/** All migrations in their order, the one list for both databases. */
+export const migrations: readonly Migration[] = [{ name: '0001-documents', up: createDocuments }];

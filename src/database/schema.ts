@@ -1,0 +1,76 @@
+import { type ColumnType, type Selectable } from 'kysely';
+
+/**
+ * A whole number of up to 64 bits. Every integer is read as bigint, on both databases and whatever
+ * the column's width, so that no fence can lose digits; whoever wants a number converts it.
+ */
+export type Integer = ColumnType<bigint, bigint | number, bigint | number>;
+
+/** An Integer that may be null. */
+export type NullableInteger = ColumnType<
+  bigint | null,
+  bigint | number | null | undefined,
+  bigint | number | null
+>;
+
+/** Bytes: read as Buffer, written as Buffer or Uint8Array. */
+export type Bytes = ColumnType<Buffer, Uint8Array, Uint8Array>;
+
+type NullableText = ColumnType<string | null, string | null | undefined, string | null>;
+
+/** One row per document id that was ever written; a deleted document leaves its row as a tombstone. */
+export interface DocumentsTable {
+  id: string;
+  title: string;
+  media_type: string;
+  size_bytes: Integer;
+  sha256: string;
+  state: string;
+  stage: NullableText;
+  stage_done: NullableInteger;
+  stage_total: NullableInteger;
+  pages: NullableInteger;
+  chunks: NullableInteger;
+  /** Of the last writer; no write under a lower one is taken. */
+  fence: Integer;
+  /** The published generation of passages: the fence of the run that published it. */
+  generation: NullableInteger;
+  processed_hash: NullableText;
+  error_code: NullableText;
+  error_message: NullableText;
+  /** 1: tombstone. */
+  deleted: Integer;
+  /** Times are ms since the epoch. */
+  created_at: Integer;
+  updated_at: Integer;
+  processed_at: NullableInteger;
+  replica: NullableText;
+}
+
+/** The bytes of a document as they were uploaded. */
+export interface DocumentContentsTable {
+  document_id: string;
+  fence: Integer;
+  bytes: Bytes;
+}
+
+/** The passages of every generation; readers see the published one only. */
+export interface PassagesTable {
+  document_id: string;
+  generation: Integer;
+  seq: Integer;
+  page: NullableInteger;
+  text: string;
+  /** float32, little endian. */
+  embedding: Bytes;
+}
+
+/** The typed schema, the same on SQLite and PostgreSQL. */
+export interface Schema {
+  documents: DocumentsTable;
+  document_contents: DocumentContentsTable;
+  passages: PassagesTable;
+}
+
+/** A row of `documents` as it is read. */
+export type DocumentRow = Selectable<DocumentsTable>;
