@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import request from 'supertest';
+import { startApp, type TestApp } from '../support/app.js';
+
+describe('what all responses have in common', () => {
+  let test: TestApp;
+
+  beforeAll(async () => {
+    test = await startApp({ INSTANCE_ID: 'replica-7' });
+  });
+
+  afterAll(() => test.close());
+
+  it('name the replica, and are problem+json when they fail', async () => {
+    const cases = [
+      [await request(test.url).get('/health/live'), 200, undefined],
+      [await request(test.url).get('/health/ready'), 200, undefined],
+      [await request(test.url).get('/nowhere'), 404, 'not_found'],
+      [await request(test.url).get('/%E0%A4'), 400, 'bad_request'],
+      [await request(test.url).delete('/health/live'), 405, 'method_not_allowed'],
+    ] as const;
+    for (const [response, status, code] of cases) {
+      expect(response.status).toBe(status);
+      expect(response.headers['x-served-by']).toBe('replica-7');
+      if (code === undefined) continue;
+      expect(response.headers['content-type']).toMatch(/^application\/problem\+json/);
+      const body: unknown = JSON.parse(response.text);
+      expect(body).toMatchObject({ status, code, type: `urn:doclock:problem:${code}` });
+    }
+    expect(cases[4][0].headers['allow']).toBe('GET, HEAD');
+  });
+});
