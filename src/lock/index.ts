@@ -25,3 +25,5 @@ export {
 } from './core/lock.errors.js';
 export { assertHeld } from './core/shared-lease.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
+export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
+export { redisLockClientOptions } from './stores/redis/redis-client-options.js';

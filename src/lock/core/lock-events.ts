@@ -32,8 +32,8 @@ export class LockEventBus {
   on<K extends keyof LockEvents>(kind: K, listener: Listener<K>): () => void {
     const set = this.listeners.get(kind) ?? new Set();
     this.listeners.set(kind, set);
-    set.add(listener as Listener<never>);
-    return () => set.delete(listener as Listener<never>);
+    set.add(listener);
+    return () => set.delete(listener);
   }
 
   emit<K extends keyof LockEvents>(kind: K, event: LockEvents[K]): void {
@@ -41,7 +41,10 @@ export class LockEventBus {
       try {
         (listener as Listener<K>)(event);
       } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error), 'LockObserverWarning');
+        process.emitWarning(
+          `an observer of "${kind}" failed: ${String(error)}`,
+          'LockObserverWarning',
+        );
       }
     }
   }

@@ -51,7 +51,7 @@ export class Watchdog {
   /** Renews one lease now. */
   async renewNow(lease: HeldLease): Promise<RenewOutcome> {
     if (lease.renewalTtlMs() === undefined) return 'renewed'; // it lives to its maximum already
-    const [outcome = 'unknown'] = await this.renew([lease], lease.commandTimeoutMs);
+    const [outcome = 'unknown'] = await this.renew([lease], renewalTimeoutMs(lease));
     this.arm();
     return outcome;
   }
@@ -64,9 +64,10 @@ export class Watchdog {
       } else if (this.inFlight.has(lease) || lease.renewalTtlMs() === undefined) {
         this.schedule(lease, Infinity);
       } else {
-        const batch = batches.get(lease.commandTimeoutMs);
+        const timeoutMs = renewalTimeoutMs(lease);
+        const batch = batches.get(timeoutMs);
         if (batch) batch.push(lease);
-        else batches.set(lease.commandTimeoutMs, [lease]);
+        else batches.set(timeoutMs, [lease]);
       }
     }
     for (const [timeoutMs, batch] of batches) {
@@ -131,4 +132,13 @@ export class Watchdog {
       this.handle(this.due.take(this.clock.now().monoMs));
     }, earliest - this.clock.now().monoMs);
   }
+}
+
+/**
+ * Half of the time that is left, so that several tries without an answer fit before the deadline;
+ * rounded down to a power of two, so that leases in the same trouble still share a batch.
+ */
+function renewalTimeoutMs(lease: HeldLease): number {
+  const half = 2 ** Math.floor(Math.log2(Math.max(lease.remainingMs / 2, 1)));
+  return Math.min(lease.commandTimeoutMs, half);
 }

@@ -1,0 +1,22 @@
+import { describe, expect, it } from '@jest/globals';
+import { ManualClock } from '../../testing/manual-clock.js';
+import { lockStoreContract } from '../../testing/store-contract.js';
+import { MemoryLockStore } from './memory-lock-store.js';
+
+describe('MemoryLockStore', () => {
+  it.each(lockStoreContract)('$promise', async ({ verify }) => {
+    const clock = new ManualClock();
+    await verify({ store: new MemoryLockStore(clock), elapse: (ms) => clock.advance(ms) });
+  });
+
+  it('raises the fence even when the wall clock steps back', async () => {
+    const clock = new ManualClock();
+    const store = new MemoryLockStore(clock);
+    const first = await store.tryAcquire('doc:1', 'a', 1_000);
+    await store.release('doc:1', 'a');
+    clock.stepWall(-3_600_000);
+    const second = await store.tryAcquire('doc:1', 'b', 1_000);
+    if (first.status !== 'granted' || second.status !== 'granted') throw new Error('not granted');
+    expect(second.fence).toBe(first.fence + 1n);
+  });
+});

@@ -1,0 +1,170 @@
+import type { Redis } from 'ioredis';
+import type {
+  AcquireReply,
+  LockStore,
+  ReleaseListener,
+  ReleaseReply,
+  Renewal,
+  RenewOutcome,
+  StoredLock,
+} from '../../core/lock-store.js';
+import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
+import { LuaScript } from './lua-script.js';
+import { assertUsableClient } from './redis-client-options.js';
+import { RedisSubscriber } from './redis-subscriber.js';
+
+/** What a Redis lock store is made of. */
+export interface RedisLockStoreOptions {
+  /**
+   * The client (single server, or Sentinel through its options), made with `redisLockClientOptions`.
+   * The store never closes it; it opens one more connection like it for hints, when somebody waits.
+   */
+  readonly client: Redis;
+  /**
+   * Put before every name; part of the wire format that other clients share.
+   * @default 'lock:'
+   */
+  readonly prefix?: string | undefined;
+}
+
+const acquire = new LuaScript('./acquire.lua');
+const renew = new LuaScript('./renew.lua');
+const release = new LuaScript('./release.lua');
+const inspect = new LuaScript('./inspect.lua');
+
+/**
+ * Locks on one Redis server (6.2 or later), or on the master that Sentinel names. The lock is a
+ * plain string key, `lock:<name>`, as every client of the SET NX PX recipe has it; a failover or a
+ * restart without persistence can lose it. One round trip per operation.
+ */
+export class RedisLockStore implements LockStore {
+  readonly kind = 'redis';
+  private readonly client: Redis;
+  private readonly prefix: string;
+  private readonly channel: string;
+  private readonly subscriber: RedisSubscriber;
+  private readonly reconnectListeners = new Set<() => void>();
+  private readonly onReady = () => this.reconnectListeners.forEach((listener) => listener());
+  /** Cleared for good when the server turns out to spread keys over slots. */
+  private batches = true;
+
+  /** @throws LockOptionsError for a client or prefix under which locks would break */
+  constructor({ client, prefix = 'lock:' }: RedisLockStoreOptions) {
+    assertUsableClient(client);
+    if (/[{}\s\p{Cc}]/u.test(prefix)) {
+      throw new LockOptionsError(
+        `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters; use plain characters such as "lock:".`,
+      );
+    }
+    this.client = client;
+    this.prefix = prefix;
+    this.channel = `${prefix}released`;
+    this.subscriber = new RedisSubscriber(client, this.channel);
+    client.on('ready', this.onReady);
+  }
+
+  /** Connects a lazy client. A server that is away is no error here: locks are unavailable until it comes. */
+  async start(): Promise<void> {
+    if (this.client.status === 'wait') await this.client.connect().catch(() => undefined);
+  }
+
+  async tryAcquire(name: string, token: string, ttlMs: number): Promise<AcquireReply> {
+    const reply = await this.ask(name, acquire, this.keys(name), [token, ttlMs]);
+    const [granted, value, heldForMs] = reply as [0 | 1, string | number, number];
+    if (granted === 1) return { status: 'granted', fence: BigInt(value) };
+    return {
+      status: 'busy',
+      remainingMs: Number(value) < 0 ? undefined : Number(value),
+      heldForMs: heldForMs < 0 ? undefined : heldForMs,
+    };
+  }
+
+  async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
+    if (!this.batches) return this.renewEach(renewals);
+    const outcomes = await this.renewTogether(renewals);
+    return this.batches ? outcomes : this.renewEach(renewals);
+  }
+
+  async release(name: string, token: string): Promise<ReleaseReply> {
+    const [lock, , absent] = this.keys(name);
+    const args = [token, this.channel, name];
+    const reply = await this.ask(name, release, [lock, absent], args);
+    return reply === 1 ? 'released' : 'not-held';
+  }
+
+  async inspect(name: string): Promise<StoredLock | null> {
+    const reply = await this.ask(name, inspect, this.keys(name), []);
+    const [token, pttl, fence] = reply as [string?, number?, string?];
+    if (token === undefined) return null;
+    const known = fence !== undefined && /^\d+$/.test(fence);
+    return {
+      token,
+      remainingMs: pttl === undefined || pttl < 0 ? undefined : pttl,
+      fence: known ? BigInt(fence) : undefined,
+    };
+  }
+
+  onRelease(listener: ReleaseListener): () => void {
+    return this.subscriber.add(listener);
+  }
+
+  onReconnect(listener: () => void): () => void {
+    this.reconnectListeners.add(listener);
+    return () => this.reconnectListeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.client.off('ready', this.onReady);
+    this.subscriber.close();
+  }
+
+  private keys(name: string): [lock: string, fence: string, absent: string] {
+    const lock = this.prefix + name;
+    return [lock, `{${lock}}:fence`, `{${lock}}:none`];
+  }
+
+  private renewEach(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
+    return Promise.all(
+      renewals.map(async (renewal) => (await this.renewTogether([renewal]))[0] ?? 'unknown'),
+    );
+  }
+
+  private async renewTogether(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
+    const keys = renewals.flatMap(({ name }) => {
+      const [lock, , absent] = this.keys(name);
+      return [lock, absent];
+    });
+    const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);
+    try {
+      const replies = (await this.ask(undefined, renew, keys, args)) as (0 | 1 | string)[];
+      return replies.map((reply) =>
+        reply === 1 ? 'renewed' : reply === 0 ? 'not-owner' : 'unknown',
+      );
+    } catch (error) {
+      const { message } = (error as LockUnavailableError).cause as Error;
+      if (renewals.length > 1 && /^(?:CROSSSLOT|MOVED)/.test(message)) this.batches = false;
+      return renewals.map(() => 'unknown');
+    }
+  }
+
+  /** @throws LockUnavailableError, whatever the trouble is */
+  private async ask(
+    name: string | undefined,
+    script: LuaScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    const { status } = this.client;
+    if (status !== 'ready') {
+      const cause = new Error(`the connection to Redis is not ready (${status})`);
+      throw new LockUnavailableError(name, cause.message, { cause, mayHaveRun: false });
+    }
+    try {
+      return await script.run(this.client, keys, args);
+    } catch (cause) {
+      const { message } = cause as Error;
+      const refused = (cause as Error).name === 'ReplyError';
+      throw new LockUnavailableError(name, `Redis: ${message}`, { cause, mayHaveRun: !refused });
+    }
+  }
+}

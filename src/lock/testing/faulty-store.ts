@@ -1,0 +1,90 @@
+import type { LockStore, ReleaseListener } from '../core/lock-store.js';
+import { LockUnavailableError } from '../core/lock.errors.js';
+
+type Operation = 'tryAcquire' | 'renew' | 'release' | 'inspect';
+
+/**
+ * What happens to one operation: `lose-request` never reaches the store and `lose-reply` is done but
+ * never answered (neither ever settles); `delay-request` reaches the store when `deliver` is called;
+ * `refuse` fails at once without effect.
+ */
+export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'refuse';
+
+/** A store that misbehaves as told, between an engine and a real store. */
+export class FaultyStore implements LockStore {
+  readonly kind: string;
+  /** Operations that the engine has asked for, in order. */
+  readonly asked: Operation[] = [];
+  private readonly faults = new Map<Operation, Fault[]>();
+  private readonly standing = new Map<Operation, Fault>();
+  private readonly delayed: (() => void)[] = [];
+  private readonly reconnectListeners = new Set<() => void>();
+
+  constructor(private readonly inner: LockStore) {
+    this.kind = inner.kind;
+  }
+
+  /** The next `operation` meets `fault`; several calls queue up. */
+  next(operation: Operation, fault: Fault): void {
+    this.faults.set(operation, [...(this.faults.get(operation) ?? []), fault]);
+  }
+
+  /** Every `operation` meets `fault`, until `heal`. */
+  always(operation: Operation, fault: Fault): void {
+    this.standing.set(operation, fault);
+  }
+
+  heal(): void {
+    this.standing.clear();
+    this.faults.clear();
+  }
+
+  /** The delayed requests reach the store, in order. */
+  deliver(): void {
+    for (const request of this.delayed.splice(0)) request();
+  }
+
+  reconnect(): void {
+    for (const listener of this.reconnectListeners) listener();
+  }
+
+  start = () => this.inner.start();
+  tryAcquire = (name: string, token: string, ttlMs: number) =>
+    this.pass('tryAcquire', () => this.inner.tryAcquire(name, token, ttlMs));
+  renew = (renewals: Parameters<LockStore['renew']>[0]) =>
+    this.pass('renew', () => this.inner.renew(renewals));
+  release = (name: string, token: string) =>
+    this.pass('release', () => this.inner.release(name, token));
+  inspect = (name: string) => this.pass('inspect', () => this.inner.inspect(name));
+  onRelease = (listener: ReleaseListener) => this.inner.onRelease(listener);
+  onReconnect = (listener: () => void) => {
+    this.reconnectListeners.add(listener);
+    return () => this.reconnectListeners.delete(listener);
+  };
+  close = () => this.inner.close();
+
+  private pass<T>(operation: Operation, act: () => Promise<T>): Promise<T> {
+    this.asked.push(operation);
+    const fault = this.faults.get(operation)?.shift() ?? this.standing.get(operation);
+    switch (fault) {
+      case undefined:
+        return act();
+      case 'refuse':
+        return Promise.reject(
+          new LockUnavailableError(undefined, 'refused by the test', { mayHaveRun: false }),
+        );
+      case 'lose-request':
+        return new Promise(() => undefined);
+      case 'lose-reply':
+        return new Promise((_resolve, reject) => {
+          act().catch(reject);
+        });
+      case 'delay-request':
+        return new Promise((resolve, reject) => {
+          this.delayed.push(() => {
+            act().then(resolve, reject);
+          });
+        });
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import type { AcquireReply, LockStore } from '../core/lock-store.js';
+
+/** What the contract needs to know of the store under test. */
+export interface StoreUnderTest {
+  readonly store: LockStore;
+  /** Lets `ms` milliseconds pass for the store: really, or by moving its clock. */
+  readonly elapse: (ms: number) => Promise<void>;
+}
+
+/** One promise of the contract. Run it under any test runner: it rejects when the store breaks it. */
+export interface ContractCase {
+  readonly promise: string;
+  readonly verify: (under: StoreUnderTest) => Promise<void>;
+}
+
+const TTL_MS = 30_000;
+const SHORT_TTL_MS = 300;
+const HINT_ROUNDS = 100;
+const HINT_ROUND_MS = 20;
+
+let names = 0;
+let tokens = 0;
+const newName = (rest = '') => `contract:${process.pid}-${Date.now()}-${(names += 1)}${rest}`;
+const newToken = () => `contract-token-${(tokens += 1)}.process.label`;
+
+function fenceOf(reply: AcquireReply): bigint {
+  if (reply.status !== 'granted') assert.fail('busy instead of granted');
+  return reply.fence;
+}
+
+function busy(reply: AcquireReply): Extract<AcquireReply, { status: 'busy' }> {
+  if (reply.status !== 'busy') assert.fail('granted to a second holder');
+  return reply;
+}
+
+/** The promises that every lock store keeps, the memory store included. */
+export const lockStoreContract: readonly ContractCase[] = [
+  {
+    promise: 'grants a free lock and names its holder',
+    async verify({ store }) {
+      const [name, token] = [newName(), newToken()];
+      assert.equal(await store.inspect(name), null);
+      const fence = fenceOf(await store.tryAcquire(name, token, TTL_MS));
+      const stored = await store.inspect(name);
+      assert.equal(stored?.token, token);
+      assert.equal(stored?.fence, fence);
+      const remaining = stored?.remainingMs ?? 0;
+      assert.ok(remaining > TTL_MS / 2 && remaining <= TTL_MS, `remaining ${remaining}`);
+    },
+  },
+  {
+    promise: 'tells everybody else that it is busy, and for how long at most',
+    async verify({ store }) {
+      const name = newName();
+      await store.tryAcquire(name, newToken(), TTL_MS);
+      const reply = busy(await store.tryAcquire(name, newToken(), TTL_MS));
+      const remaining = reply.remainingMs ?? 0;
+      assert.ok(remaining > TTL_MS / 2 && remaining <= TTL_MS, `remaining ${remaining}`);
+      assert.ok((reply.heldForMs ?? 0) < TTL_MS / 2, `held for ${reply.heldForMs}`);
+    },
+  },
+  {
+    promise: 'grants one of many simultaneous tries',
+    async verify({ store }) {
+      const name = newName();
+      const tries = Array.from({ length: 50 }, () => store.tryAcquire(name, newToken(), TTL_MS));
+      const granted = (await Promise.all(tries)).filter((reply) => reply.status === 'granted');
+      assert.equal(granted.length, 1);
+    },
+  },
+  {
+    promise: 'grants a repeated try of the same token again, with the same fence and the full TTL',
+    async verify({ store, elapse }) {
+      const [name, token] = [newName(), newToken()];
+      const first = fenceOf(await store.tryAcquire(name, token, SHORT_TTL_MS));
+      await elapse(SHORT_TTL_MS / 2);
+      assert.equal(fenceOf(await store.tryAcquire(name, token, TTL_MS)), first);
+      assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
+    },
+  },
+  {
+    promise: 'lets a lock expire, and gives the next holder a higher fence',
+    async verify({ store, elapse }) {
+      const name = newName();
+      const first = fenceOf(await store.tryAcquire(name, newToken(), SHORT_TTL_MS));
+      await elapse(SHORT_TTL_MS + 20);
+      assert.equal(await store.inspect(name), null);
+      const second = fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
+      assert.ok(second > first, `${second} after ${first}`);
+    },
+  },
+  {
+    promise: 'raises the fence with every change of owner, however fast',
+    async verify({ store }) {
+      const name = newName();
+      let last = 0n;
+      for (let round = 0; round < 25; round += 1) {
+        const token = newToken();
+        const fence = fenceOf(await store.tryAcquire(name, token, TTL_MS));
+        assert.ok(fence > last, `${fence} after ${last}`);
+        last = fence;
+        assert.equal(await store.release(name, token), 'released');
+      }
+    },
+  },
+  {
+    promise: 'releases for the owner only, and only once',
+    async verify({ store }) {
+      const [name, owner, other] = [newName(), newToken(), newToken()];
+      await store.tryAcquire(name, owner, TTL_MS);
+      assert.equal(await store.release(name, other), 'not-held');
+      assert.equal((await store.inspect(name))?.token, owner);
+      assert.equal(await store.release(name, owner), 'released');
+      assert.equal(await store.inspect(name), null);
+      assert.equal(await store.release(name, owner), 'not-held');
+    },
+  },
+  {
+    promise: 'never releases the next holder in place of one whose lock expired',
+    async verify({ store, elapse }) {
+      const [name, late, next] = [newName(), newToken(), newToken()];
+      await store.tryAcquire(name, late, SHORT_TTL_MS);
+      await elapse(SHORT_TTL_MS + 20);
+      await store.tryAcquire(name, next, TTL_MS);
+      assert.equal(await store.release(name, late), 'not-held');
+      assert.equal((await store.inspect(name))?.token, next);
+    },
+  },
+  {
+    promise: 'renews for the owner only, each lock of a batch by itself',
+    async verify({ store, elapse }) {
+      const [mine, foreign, gone] = [newName(), newName(), newName()];
+      const [token, other] = [newToken(), newToken()];
+      await store.tryAcquire(mine, token, SHORT_TTL_MS);
+      await store.tryAcquire(foreign, other, SHORT_TTL_MS);
+      const outcomes = await store.renew([
+        { name: foreign, token, ttlMs: TTL_MS },
+        { name: gone, token, ttlMs: TTL_MS },
+        { name: mine, token, ttlMs: TTL_MS },
+      ]);
+      assert.deepEqual(outcomes, ['not-owner', 'not-owner', 'renewed']);
+      await elapse(SHORT_TTL_MS + 20);
+      assert.equal(await store.inspect(foreign), null);
+      assert.equal(await store.inspect(gone), null);
+      assert.equal((await store.inspect(mine))?.token, token);
+    },
+  },
+  {
+    promise: 'never takes a vanished lock again by renewing it',
+    async verify({ store, elapse }) {
+      const [name, token] = [newName(), newToken()];
+      await store.tryAcquire(name, token, SHORT_TTL_MS);
+      await elapse(SHORT_TTL_MS + 20);
+      assert.deepEqual(await store.renew([{ name, token, ttlMs: TTL_MS }]), ['not-owner']);
+      assert.equal(await store.inspect(name), null);
+    },
+  },
+  {
+    promise: 'never shortens a life by renewing',
+    async verify({ store }) {
+      const [name, token] = [newName(), newToken()];
+      await store.tryAcquire(name, token, TTL_MS);
+      assert.deepEqual(await store.renew([{ name, token, ttlMs: SHORT_TTL_MS }]), ['renewed']);
+      assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
+    },
+  },
+  {
+    promise: 'keeps names apart, awkward ones too',
+    async verify({ store }) {
+      const base = newName();
+      const endings = [
+        '',
+        ':fence',
+        ':none',
+        ':queue',
+        '%7B',
+        'é',
+        'e\u0301',
+        '/',
+        '.',
+        '*',
+        '[a]',
+        '😀',
+      ];
+      const all = endings.map((ending) => [base + ending, newToken()] as const);
+      for (const [name, token] of all) fenceOf(await store.tryAcquire(name, token, TTL_MS));
+      for (const [name, token] of all) assert.equal((await store.inspect(name))?.token, token);
+      for (const [name, token] of all) assert.equal(await store.release(name, token), 'released');
+    },
+  },
+  {
+    promise: 'hints at a release',
+    async verify({ store, elapse }) {
+      const name = newName();
+      let hinted = false;
+      const stop = store.onRelease((hint) => {
+        hinted ||= hint === name;
+      });
+      // A subscription may need a moment to stand; hints before that are lost by right.
+      for (let round = 0; round < HINT_ROUNDS && !hinted; round += 1) {
+        const token = newToken();
+        fenceOf(await store.tryAcquire(name, token, TTL_MS));
+        assert.equal(await store.release(name, token), 'released');
+        await elapse(HINT_ROUND_MS);
+      }
+      stop();
+      assert.ok(hinted, `no hint within ${HINT_ROUNDS * HINT_ROUND_MS} ms`);
+    },
+  },
+];
