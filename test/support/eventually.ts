@@ -17,13 +17,13 @@ export interface EventuallyOptions {
 export async function eventually<T>(
   probe: () => T | Promise<T>,
   { timeoutMs = 10_000, everyMs = 20, what = 'the condition' }: EventuallyOptions = {},
-): Promise<T> {
+): Promise<Exclude<T, false | undefined | null>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     let cause: unknown;
     try {
       const value = await probe();
-      if (value !== false && value !== undefined && value !== null) return value;
+      if (isThere(value)) return value;
       cause = new Error(`the last value was ${String(value)}`);
     } catch (error) {
       cause = error;
@@ -33,4 +33,8 @@ export async function eventually<T>(
     }
     await delay(everyMs);
   }
+}
+
+function isThere<T>(value: T): value is Exclude<T, false | undefined | null> {
+  return value !== false && value !== undefined && value !== null;
 }
