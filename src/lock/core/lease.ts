@@ -98,7 +98,7 @@ export class HeldLease implements Lease {
     if (!this.sharedState) {
       this.sharedState = new SharedLeaseState();
       this.sharedState.setValidUntil(this.validUntil);
-      if (this.ended) this.sharedState.end();
+      if (this.ended) this.sharedState.end(this.ended.reason);
     }
     return this.sharedState.buffer;
   }
@@ -200,7 +200,7 @@ export class HeldLease implements Lease {
 
   private end(error: LockLostError): void {
     this.ended = error;
-    this.sharedState?.end();
+    this.sharedState?.end(error.reason);
     this.controller?.abort(error);
   }
 

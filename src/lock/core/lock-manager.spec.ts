@@ -307,7 +307,7 @@ describe('a lease', () => {
     expect(fields[0]).toBe(end + 1_000);
     expect(fields[2]).toBe(0);
     await lease.release();
-    expect(fields[2]).toBe(1);
+    expect(fields[2]).toBeGreaterThan(0);
   });
 });
 

@@ -1,11 +1,20 @@
 import type { Instant } from './clock.js';
-import { LockLostError } from './lock.errors.js';
+import { LockLostError, type LossCode } from './lock.errors.js';
 
 const MONO = 0;
 const WALL = 1;
 const ENDED = 2;
+/** The field holds 0 while the lease lasts, then 1 + the index of the reason. */
+const reasons: readonly LossCode[] = [
+  'EXPIRED',
+  'NOT_OWNER',
+  'MAX_HOLD',
+  'REVOKED',
+  'SHUTDOWN',
+  'RELEASED',
+];
 
-/** Writes what worker threads may know of a lease: until when it is valid, and whether it has ended. */
+/** Writes what worker threads may know of a lease: until when it is valid, and why it has ended. */
 export class SharedLeaseState {
   readonly buffer = new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT);
   private readonly fields = new Float64Array(this.buffer);
@@ -15,8 +24,8 @@ export class SharedLeaseState {
     this.fields[WALL] = until.wallMs;
   }
 
-  end(): void {
-    this.fields[ENDED] = 1;
+  end(reason: LossCode): void {
+    this.fields[ENDED] = 1 + reasons.indexOf(reason);
   }
 }
 
@@ -27,7 +36,8 @@ export class SharedLeaseState {
  */
 export function assertHeld(shared: SharedArrayBuffer, name = 'of this task'): void {
   const fields = new Float64Array(shared);
-  if (fields[ENDED] !== 0) throw new LockLostError(name, 'RELEASED');
+  const ended = fields[ENDED] ?? 0;
+  if (ended !== 0) throw new LockLostError(name, reasons[ended - 1] ?? 'RELEASED');
   const monoMs = Number(process.hrtime.bigint()) / 1e6;
   if (monoMs >= (fields[MONO] ?? 0) || Date.now() >= (fields[WALL] ?? 0)) {
     throw new LockLostError(name, 'EXPIRED');
