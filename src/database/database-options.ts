@@ -2,6 +2,6 @@
 export interface DatabaseOptions {
   /** The folder of the SQLite file and of the lock files; created when missing. */
   readonly dataDir: string;
-  /** A PostgreSQL URL; left out: the SQLite file `doclock.sqlite` in `dataDir`. */
-  readonly url?: string | undefined;
+  /** A PostgreSQL URL; left out or null: the SQLite file `doclock.sqlite` in `dataDir`. */
+  readonly url?: string | null | undefined;
 }

@@ -12,7 +12,7 @@ export const SQLITE_FILE = 'doclock.sqlite';
 
 /** PostgreSQL when a URL is given, else SQLite. */
 export function dialectOf(options: DatabaseOptions): DatabaseDialect {
-  return options.url === undefined ? 'sqlite' : 'postgres';
+  return (options.url ?? null) === null ? 'sqlite' : 'postgres';
 }
 
 /** Kysely's dialect for these options. Nothing is opened before the first query. */
@@ -20,7 +20,8 @@ export function createDialect(
   options: DatabaseOptions,
   pool: { maxConnections?: number; queryTimeoutMs?: number } = {},
 ): Dialect {
-  return options.url === undefined
+  const url = options.url ?? null;
+  return url === null
     ? new LibsqlDialect({ path: path.join(options.dataDir, SQLITE_FILE) })
-    : new PostgresDialect({ pool: new TranslatingPool({ url: options.url, ...pool }) });
+    : new PostgresDialect({ pool: new TranslatingPool({ url, ...pool }) });
 }

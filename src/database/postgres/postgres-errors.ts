@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { DatabaseError } from 'pg';
 import { DatabaseUnavailableError, DatabaseValueError } from '../database.errors.js';
 
@@ -8,15 +9,20 @@ import { DatabaseUnavailableError, DatabaseValueError } from '../database.errors
  */
 const unavailable = /^(?:08|28|3D|53|57|58|XX)|^(?:25006|40001|40P01|55P03|25P03)$/;
 
+// A host with several addresses fails once for each, under one error without a message.
+function detailOf(error: Error): string {
+  if (!('errors' in error) || !Array.isArray(error.errors)) return error.message;
+  return error.errors.map((each) => (types.isNativeError(each) ? each.message : '')).join('; ');
+}
+
 /** DatabaseUnavailableError for trouble with the server or the way to it; every other error as it is. */
 export function translatePostgresError(error: unknown, server: string): unknown {
-  if (!(error instanceof Error) || error instanceof DatabaseValueError) return error;
+  // By nature, not by class: the errors of sockets may come from another realm than this module's.
+  if (!types.isNativeError(error) || error instanceof DatabaseValueError) return error;
   // Whatever is not an answer of the server is trouble on the way: refused, reset, timed out, ended.
   const answered = error instanceof DatabaseError;
   if (answered && !unavailable.test(error.code ?? '')) return error;
-  const detail =
-    error instanceof AggregateError
-      ? error.errors.map((each: unknown) => (each instanceof Error ? each.message : '')).join('; ')
-      : error.message;
-  return new DatabaseUnavailableError(`PostgreSQL at ${server}: ${detail}.`, { cause: error });
+  return new DatabaseUnavailableError(`PostgreSQL at ${server}: ${detailOf(error)}.`, {
+    cause: error,
+  });
 }

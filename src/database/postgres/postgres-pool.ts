@@ -102,8 +102,11 @@ export class TranslatingPool implements PostgresPool {
       keepAlive: true,
       types: integersAsBigint(),
     });
-    // An idle connection that breaks is replaced by the pool; unheard, the event would end the process.
-    this.pool.on('error', () => undefined);
+    // Unheard, these events would end the process. The pool replaces an idle connection that breaks;
+    // on one in use the query itself rejects too.
+    const heard = (): void => undefined;
+    this.pool.on('error', heard);
+    this.pool.on('connect', (client) => client.on('error', heard));
   }
 
   async connect(): Promise<PostgresPoolClient> {

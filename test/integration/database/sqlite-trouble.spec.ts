@@ -1,0 +1,144 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Kysely, sql } from 'kysely';
+import { Database, withoutNul } from '../../../src/database/index.js';
+import { LibsqlDialect } from '../../../src/database/sqlite/libsql.dialect.js';
+import { LibsqlFile } from '../../../src/database/sqlite/libsql-file.js';
+
+const unavailable = { code: 'database_unavailable' };
+
+interface Notes {
+  notes: { id: number | bigint; body: string };
+}
+
+describe('SQLite in trouble', () => {
+  let dataDir: string;
+  let path: string;
+  const opened: { destroy(): Promise<void> }[] = [];
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'doclock-trouble-'));
+    path = join(dataDir, 'notes.sqlite');
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((db) => db.destroy()));
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  async function open(limits: { deadlineMs?: number; connectionWaitMs?: number } = {}) {
+    const db = new Kysely<Notes>({ dialect: new LibsqlDialect({ path, ...limits }) });
+    opened.push(db);
+    await sql`create table if not exists notes (id integer primary key, body text)`.execute(db);
+    return db;
+  }
+
+  const write = (db: Kysely<Notes>, body = 'text') =>
+    db
+      .insertInto('notes')
+      .values({ id: Math.floor(Math.random() * 2 ** 50), body })
+      .execute();
+
+  it('full: the write is refused, nothing of its transaction stays, reads go on, and later writes too', async () => {
+    const db = await open();
+    await write(db, 'before');
+    await sql`pragma max_page_count = 20`.execute(db);
+    const filling = db.transaction().execute(async (transaction) => {
+      for (let i = 0; i < 100; i += 1) await write(transaction, 'x'.repeat(4_000));
+    });
+    await expect(filling).rejects.toMatchObject(unavailable);
+    await expect(write(db, 'x'.repeat(200_000))).rejects.toMatchObject(unavailable);
+    expect(await db.selectFrom('notes').select('body').execute()).toEqual([{ body: 'before' }]);
+    await sql`pragma max_page_count = 10000`.execute(db);
+    await write(db, 'after');
+  });
+
+  it('full inside a transaction that catches the error: the rest is not written either', async () => {
+    const db = await open();
+    await sql`pragma max_page_count = 20`.execute(db);
+    const stubborn = db.transaction().execute(async (transaction) => {
+      await write(transaction, 'x'.repeat(200_000)).catch(() => 'never mind');
+      await write(transaction, 'written outside of any transaction');
+    });
+    await expect(stubborn).rejects.toMatchObject(unavailable);
+    expect(await db.selectFrom('notes').selectAll().execute()).toEqual([]);
+  });
+
+  it('locked by another process beyond the deadline: unavailable, without blocking the event loop', async () => {
+    const db = await open({ deadlineMs: 700 });
+    const other = LibsqlFile.open({ path });
+    await other.begin('immediate');
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const startedAt = performance.now();
+    await expect(write(db)).rejects.toMatchObject(unavailable);
+    expect(performance.now() - startedAt).toBeGreaterThan(500);
+    await expect(db.transaction().execute(() => Promise.resolve())).rejects.toMatchObject(
+      unavailable,
+    );
+    delay.disable();
+    expect(delay.percentile(90) / 1e6).toBeLessThan(250);
+    expect(await db.selectFrom('notes').selectAll().execute()).toEqual([]); // readers do not wait
+    await other.rollback();
+    other.close();
+    await write(db);
+  });
+
+  it('locked for a while: the write waits and succeeds, also after earlier refusals', async () => {
+    const db = await open({ deadlineMs: 300 });
+    const other = LibsqlFile.open({ path });
+    await other.begin('immediate');
+    await expect(write(db)).rejects.toMatchObject(unavailable);
+    const waiting = write(db, 'patient');
+    await other.write('insert into notes (id, body) values (1, ?)', ['first']);
+    await other.execute('commit');
+    await waiting;
+    await other.write('update notes set body = ? where id = 1', ['again']);
+    expect(await db.selectFrom('notes').select('body').orderBy('body').execute()).toEqual([
+      { body: 'again' },
+      { body: 'patient' },
+    ]);
+    other.close();
+  });
+
+  it('a query that waits for its own transaction is told so instead of waiting for ever', async () => {
+    const db = await open({ connectionWaitMs: 200 });
+    const tangled = db.transaction().execute(async () => {
+      await write(db);
+    });
+    await expect(tangled).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('transaction'),
+    });
+    await write(db);
+  });
+
+  it('closed: later queries fail, and do not end the process', async () => {
+    const db = await open();
+    await db.destroy();
+    await expect(write(db)).rejects.toThrow(/destroyed/);
+  });
+
+  it('refuses bad values inside a transaction without breaking it', async () => {
+    const db = await open();
+    await db.transaction().execute(async (transaction) => {
+      await expect(write(transaction, 'a\0b')).rejects.toMatchObject({ code: 'database_value' });
+      await write(transaction, withoutNul('a\0b'));
+    });
+    expect(await db.selectFrom('notes').select('body').execute()).toEqual([{ body: 'ab' }]);
+  });
+
+  it('a file that is no database, or a folder that cannot be made, refuses the start with its path', async () => {
+    await writeFile(join(dataDir, 'doclock.sqlite'), 'no database '.repeat(1_000));
+    await expect(Database.open({ dataDir })).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('doclock.sqlite'),
+    });
+    await expect(Database.open({ dataDir: '/dev/null/data' })).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('/dev/null/data'),
+    });
+  });
+});
