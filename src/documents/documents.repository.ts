@@ -1,0 +1,247 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { type Transaction } from 'kysely';
+import {
+  Database,
+  type DocumentRow,
+  guardedWrite,
+  type Schema,
+  StaleFenceError,
+  withoutNul,
+} from '../database/index.js';
+import { claimDocument } from './claim-document.js';
+import { decodeCursor, encodeCursor } from './document-cursor.js';
+import { type DocumentRecord, toRecord } from './document-record.js';
+
+/** A document as it comes in. NUL characters are stripped from the title. */
+export interface DocumentInput {
+  readonly title: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a PUT has done. */
+export interface PutOutcome {
+  readonly document: DocumentRecord;
+  /** True where no document was there before (never, or deleted). */
+  readonly created: boolean;
+  /** False where the same bytes of the same type were there already. */
+  readonly contentChanged: boolean;
+}
+
+/** Part of the list of documents. */
+export interface DocumentPage {
+  readonly items: readonly DocumentRecord[];
+  /** Gives the next page; null at the end. */
+  readonly nextCursor: string | null;
+}
+
+/** The bytes of a document, as they were uploaded. */
+export interface DocumentContent {
+  readonly title: string;
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+}
+
+/** Waiting for a run, with no trace of an earlier one. */
+const notRunning = {
+  state: 'uploaded',
+  stage: null,
+  stage_done: null,
+  stage_total: null,
+  error_code: null,
+  error_message: null,
+};
+
+/** The columns that a new or changed content sets, with nothing of an earlier one left. */
+function freshColumns(input: DocumentInput, now: number) {
+  return {
+    title: withoutNul(input.title),
+    media_type: input.mediaType,
+    size_bytes: input.bytes.byteLength,
+    sha256: createHash('sha256').update(input.bytes).digest('hex'),
+    ...notRunning,
+    pages: null,
+    chunks: null,
+    generation: null,
+    processed_hash: null,
+    deleted: 0,
+    updated_at: now,
+    processed_at: null,
+    replica: null,
+  };
+}
+
+/**
+ * The documents and their bytes. Every change of an existing document carries the fence of the
+ * caller's lease on `doc:<id>` and is refused (StaleFenceError) once a newer fence has written. A
+ * deleted document leaves a tombstone that goes on refusing. All methods throw DatabaseUnavailableError.
+ */
+@Injectable()
+export class DocumentsRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Stores a document under a fresh random id. It needs no lock, since nobody can know the id, and
+   * gets fence 0: every later lock holder may write it.
+   */
+  async create(input: DocumentInput): Promise<DocumentRecord> {
+    const now = Date.now();
+    return this.database.transaction(async (transaction) => {
+      const row = await transaction
+        .insertInto('documents')
+        .values({ id: randomUUID(), fence: 0, created_at: now, ...freshColumns(input, now) })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      await this.writeContent(transaction, row.id, 0n, input.bytes);
+      return toRecord(row);
+    });
+  }
+
+  /**
+   * Stores a document under the caller's own id. Different bytes or another type hide what was
+   * published and make it `uploaded` again; the same content keeps what was published, and `ready`.
+   * @throws StaleFenceError
+   */
+  async put(id: string, fence: bigint, input: DocumentInput): Promise<PutOutcome> {
+    const now = Date.now();
+    return this.database.transaction(async (transaction) => {
+      const earlier = await this.claimOrInsert(transaction, id, fence, input, now);
+      const fresh = freshColumns(input, now);
+      const created = earlier === null || earlier.deleted === 1n;
+      const contentChanged =
+        created || earlier.sha256 !== fresh.sha256 || earlier.media_type !== fresh.media_type;
+      const unchanged = {
+        title: fresh.title,
+        updated_at: now,
+        ...(earlier?.state === 'ready' ? {} : notRunning),
+      };
+      const row = await transaction
+        .updateTable('documents')
+        .set(contentChanged ? fresh : unchanged)
+        .$if(created, (query) => query.set({ created_at: now }))
+        .where('id', '=', id)
+        .where('fence', '<=', fence)
+        .returningAll()
+        .executeTakeFirst();
+      if (row === undefined) throw new StaleFenceError({ table: 'documents', id, fence });
+      if (contentChanged) await this.writeContent(transaction, id, fence, input.bytes);
+      return { document: toRecord(row), created, contentChanged };
+    });
+  }
+
+  /** The document, or null when there is none (any more). */
+  async find(id: string): Promise<DocumentRecord | null> {
+    const row = await this.database.kysely
+      .selectFrom('documents')
+      .selectAll()
+      .where('id', '=', id)
+      .where('deleted', '=', 0n)
+      .executeTakeFirst();
+    return row === undefined ? null : toRecord(row);
+  }
+
+  /**
+   * Up to `limit` documents, newest first. Following the cursors gives every document that was there
+   * all the time exactly once. @throws InvalidCursorError
+   */
+  async list({ limit, cursor }: { limit: number; cursor?: string }): Promise<DocumentPage> {
+    const after = cursor === undefined ? undefined : decodeCursor(cursor);
+    let query = this.database.kysely
+      .selectFrom('documents')
+      .selectAll()
+      .where('deleted', '=', 0n)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    if (after !== undefined) {
+      query = query.where((is) =>
+        is.or([
+          is('created_at', '<', BigInt(after.createdAt)),
+          is.and([is('created_at', '=', BigInt(after.createdAt)), is('id', '<', after.id)]),
+        ]),
+      );
+    }
+    const records = (await query.execute()).map(toRecord);
+    const items = records.slice(0, limit);
+    const last = items.at(-1);
+    return {
+      items,
+      nextCursor: records.length > limit && last !== undefined ? encodeCursor(last) : null,
+    };
+  }
+
+  /** The bytes, or null when there is no such document. */
+  async content(id: string): Promise<DocumentContent | null> {
+    const row = await this.database.kysely
+      .selectFrom('documents')
+      .innerJoin('document_contents', 'document_contents.document_id', 'documents.id')
+      .select(['title', 'media_type', 'bytes'])
+      .where('documents.id', '=', id)
+      .where('deleted', '=', 0n)
+      .executeTakeFirst();
+    return row === undefined
+      ? null
+      : { title: row.title, mediaType: row.media_type, bytes: row.bytes };
+  }
+
+  /**
+   * Removes the document with its bytes and passages, and leaves a tombstone with the fence.
+   * @returns false when there is no such document
+   * @throws StaleFenceError
+   */
+  async delete(id: string, fence: bigint): Promise<boolean> {
+    return this.database.transaction(async (transaction) => {
+      const row = await claimDocument(transaction, id, fence);
+      if (row === null || row.deleted === 1n) return false;
+      const nothing = { title: '', mediaType: '', bytes: new Uint8Array() };
+      await transaction
+        .updateTable('documents')
+        .set({ ...freshColumns(nothing, Date.now()), deleted: 1 })
+        .where('id', '=', id)
+        .execute();
+      await transaction.deleteFrom('document_contents').where('document_id', '=', id).execute();
+      await transaction.deleteFrom('passages').where('document_id', '=', id).execute();
+      return true;
+    });
+  }
+
+  private async claimOrInsert(
+    transaction: Transaction<Schema>,
+    id: string,
+    fence: bigint,
+    input: DocumentInput,
+    now: number,
+  ): Promise<DocumentRow | null> {
+    const earlier = await claimDocument(transaction, id, fence);
+    if (earlier !== null) return earlier;
+    const inserted = await transaction
+      .insertInto('documents')
+      .values({ id, fence, created_at: now, ...freshColumns(input, now) })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    // Somebody inserted it in between: then the fences decide.
+    return inserted === undefined ? claimDocument(transaction, id, fence) : null;
+  }
+
+  private async writeContent(
+    transaction: Transaction<Schema>,
+    id: string,
+    fence: bigint,
+    bytes: Uint8Array,
+  ): Promise<void> {
+    await guardedWrite(
+      { table: 'document_contents', id, fence },
+      transaction
+        .insertInto('document_contents')
+        .values({ document_id: id, fence, bytes })
+        .onConflict((conflict) =>
+          conflict
+            .column('document_id')
+            .doUpdateSet({ fence, bytes })
+            .where('document_contents.fence', '<=', fence),
+        ),
+    );
+  }
+}
