@@ -15,6 +15,8 @@ export interface Lease {
   readonly name: string;
   /** The fencing token: greater than that of every earlier holder of this name. In JSON a decimal string. */
   readonly fence: bigint;
+  /** The store's own clock when the lock was granted, in ms since the Unix epoch. */
+  readonly storeTimeMs: number;
   /** The TTL that the watchdog renews with, in ms. */
   readonly ttlMs: number;
   /** Aborts when the lease ends, by a local deadline at the latest; its reason is a LockLostError. */
@@ -49,6 +51,7 @@ export interface GrantTerms {
   readonly name: string;
   readonly token: string;
   readonly fence: bigint;
+  readonly storeTimeMs: number;
   readonly ttlMs: number;
   readonly maxHoldMs: number;
   readonly commandTimeoutMs: number;
@@ -61,6 +64,7 @@ export class HeldLease implements Lease {
   readonly name: string;
   readonly token: string;
   readonly fence: bigint;
+  readonly storeTimeMs: number;
   readonly grantedAt: Instant;
   ttlMs: number;
   private readonly maxCommandTimeoutMs: number;
@@ -78,6 +82,7 @@ export class HeldLease implements Lease {
     this.name = terms.name;
     this.token = terms.token;
     this.fence = terms.fence;
+    this.storeTimeMs = terms.storeTimeMs;
     this.ttlMs = terms.ttlMs;
     this.grantedAt = terms.sentAt;
     this.maxCommandTimeoutMs = terms.commandTimeoutMs;

@@ -4,6 +4,8 @@ export type AcquireReply =
       readonly status: 'granted';
       /** Strictly greater than every fence granted before under this name. */
       readonly fence: bigint;
+      /** The store's own clock at the grant, in ms since the Unix epoch. */
+      readonly storeTimeMs: number;
     }
   | {
       readonly status: 'busy';
