@@ -24,6 +24,22 @@ export {
   type LossCode,
 } from './core/lock.errors.js';
 export { assertHeld } from './core/shared-lease.js';
+export { LockExceptionFilter } from './nest/lock.exception-filter.js';
+export { LockHealth } from './nest/lock.health.js';
+export type { LockModuleExtras, LockModuleOptions } from './nest/lock.module-definition.js';
+export { LockModule } from './nest/lock.module.js';
+export {
+  lockProblem,
+  type LockProblem,
+  type LockProblemBody,
+  type LockProblemCode,
+} from './nest/lock.problem.js';
+export { LockService, type LockServiceOptions } from './nest/lock.service.js';
+export { getLockServiceToken, InjectLock } from './nest/lock.tokens.js';
+export type { LockStoreOption } from './nest/store.factory.js';
+export { WithLock } from './nest/with-lock.decorator.js';
+export type { WithLockOptions } from './nest/with-lock.options.js';
+export type { LockNameFunction } from './nest/with-lock.types.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export { redisLockClientOptions } from './stores/redis/redis-client-options.js';

@@ -44,9 +44,17 @@ export class LockName {
     return LockName.build(checked(name, 'A lock name').replace(unsafe, percent));
   }
 
-  /** Joins fixed parts and values; in the values `:` is escaped too, so values cannot collide across parts. */
+  /**
+   * Joins fixed parts and values. In the values `:` is escaped, and between two values there must be
+   * one, so that no two lists of values give the same name.
+   */
   static join(parts: readonly string[], values: readonly LockNameValue[]): LockName {
     let escaped = '';
+    if (parts.slice(1, values.length).some((part) => !part.includes(':'))) {
+      throw new LockOptionsError(
+        'Between two values of a lock name there must be a ":", or "a-b" and "c" would be the same lock as "a" and "b-c".',
+      );
+    }
     parts.forEach((part, index) => {
       escaped += checked(part, 'A lock name').replace(unsafe, percent);
       if (index < values.length) escaped += escapeValue(values[index], `value ${index + 1}`);

@@ -1,0 +1,41 @@
+import type { LockStore } from '../core/lock-store.js';
+import { LockOptionsError } from '../core/lock.errors.js';
+import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
+import { RedisLockStore, type RedisLockStoreOptions } from '../stores/redis/redis-lock-store.js';
+
+/** Locks within this process only. */
+export interface MemoryStoreOption {
+  readonly kind: 'memory';
+}
+
+/** Locks on one Redis server, or on the master that Sentinel names. */
+export interface RedisStoreOption extends RedisLockStoreOptions {
+  readonly kind: 'redis';
+}
+
+/** Where locks live: a store of this package by its kind, or any store that passes the contract suite. */
+export type LockStoreOption = MemoryStoreOption | RedisStoreOption | LockStore;
+
+/** Makes the store that an option describes. @throws LockOptionsError for what cannot be one */
+export function createLockStore(option: LockStoreOption): LockStore {
+  if (isStore(option)) return option;
+  switch (option?.kind) {
+    case 'memory':
+      return new MemoryLockStore();
+    case 'redis':
+      return new RedisLockStore({ client: option.client, prefix: option.prefix });
+    default:
+      throw new LockOptionsError(
+        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client } or a LockStore.`,
+      );
+  }
+}
+
+function isStore(option: LockStoreOption): option is LockStore {
+  return typeof (option as Partial<LockStore> | undefined)?.tryAcquire === 'function';
+}
+
+function describe(option: unknown): string {
+  if (typeof option !== 'object' || option === null) return String(option);
+  return `of kind ${JSON.stringify((option as { kind?: unknown }).kind) ?? 'undefined'}`;
+}
