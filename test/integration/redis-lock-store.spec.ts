@@ -77,10 +77,10 @@ describe('its wire format', () => {
     const [seconds = 0] = (await admin.time()).map(Number);
     const ahead = BigInt(seconds + 3_600) * 1_000_000n;
     await admin.set('{lock:doc:1}:fence', ahead.toString());
-    expect(await store.tryAcquire('doc:1', 'token', 1_000)).toEqual({
-      status: 'granted',
-      fence: ahead + 1n,
-    });
+    const reply = await store.tryAcquire('doc:1', 'token', 1_000);
+    expect(reply).toMatchObject({ status: 'granted', fence: ahead + 1n });
+    // The server's time, not the fence's.
+    expect(reply).toMatchObject({ storeTimeMs: expect.closeTo(seconds * 1_000, -4) });
   });
 });
 

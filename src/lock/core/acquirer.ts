@@ -155,7 +155,7 @@ export class Acquirer {
     try {
       const { reply, sentAt } = await attempt.send(timeoutMs, signal);
       if (reply.status === 'busy') return { kind: 'busy', ...reply };
-      const lease = this.desk.admit(attempt, reply.fence, sentAt, options);
+      const lease = this.desk.admit(attempt, reply, sentAt, options);
       if (lease) return { kind: 'granted', lease };
       const error = new LockUnavailableError(
         attempt.terms.name,

@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
-import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
+import { type GrantTerms, HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
 import { checkBounds, driftMarginMs, type LockOptions } from './lock-options.js';
 import type { LockStore } from './lock-store.js';
@@ -45,7 +45,12 @@ export class LeaseDesk implements LeaseKeeper {
    * Turns a grant into a lease under watch; null (and the grant undone) when its reply took so long
    * that less than half of the TTL is left.
    */
-  admit(attempt: Attempt, fence: bigint, sentAt: Instant, options: LockOptions): HeldLease | null {
+  admit(
+    attempt: Attempt,
+    { fence, storeTimeMs }: Pick<GrantTerms, 'fence' | 'storeTimeMs'>,
+    sentAt: Instant,
+    options: LockOptions,
+  ): HeldLease | null {
     const { name, token, ttlMs } = attempt.terms;
     const left = ttlMs - driftMarginMs(ttlMs) - elapsedMs(sentAt, this.clock.now());
     if (left < ttlMs / 2) {
@@ -54,7 +59,7 @@ export class LeaseDesk implements LeaseKeeper {
       return null;
     }
     const { maxHoldMs, commandTimeoutMs } = options;
-    const terms = { name, token, fence, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
+    const terms = { name, token, fence, storeTimeMs, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
     const lease = new HeldLease(terms, this.clock, this);
     this.held.add(lease);
     this.records.set(lease, { attempt });

@@ -56,7 +56,7 @@ export class MemoryLockStore implements LockStore {
     const fence = held?.fence ?? this.mint(name, now);
     const expiresAt = plusMs(now, ttlMs);
     this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt });
-    return { status: 'granted', fence };
+    return { status: 'granted', fence, storeTimeMs: now.wallMs };
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {

@@ -1,7 +1,7 @@
 -- Takes a lock, or says who is in the way. Idempotent on the token.
 -- KEYS[1] lock   KEYS[2] fence   KEYS[3] a key that never exists
 -- ARGV[1] token  ARGV[2] TTL in ms
--- Returns {1, fence} when granted, {0, PTTL of the holder, ms it has held (-1: not known)} when busy.
+-- Returns {1, fence, server time in ms} when granted, {0, PTTL of the holder, ms it has held (-1: not known)} when busy.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local holder = redis.call('GET', KEYS[1])
@@ -24,7 +24,7 @@ end
 
 if holder and last then -- the reply to an earlier try was lost
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return {1, last}
+  return {1, last, math.floor(now / 1000)}
 end
 
 local fence = math.max(lastFence + 1, now)
@@ -32,4 +32,4 @@ local printed = string.format('%.0f', fence)
 -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
 redis.call('SET', KEYS[2], printed, 'PXAT', string.format('%.0f', math.floor(fence / 1000) + 86400000))
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return {1, printed}
+return {1, printed, math.floor(now / 1000)}

@@ -70,12 +70,12 @@ export class RedisLockStore implements LockStore {
 
   async tryAcquire(name: string, token: string, ttlMs: number): Promise<AcquireReply> {
     const reply = await this.ask(name, acquire, this.keys(name), [token, ttlMs]);
-    const [granted, value, heldForMs] = reply as [0 | 1, string | number, number];
-    if (granted === 1) return { status: 'granted', fence: BigInt(value) };
+    const [granted, value, ms] = reply as [0 | 1, string | number, number];
+    if (granted === 1) return { status: 'granted', fence: BigInt(value), storeTimeMs: ms };
     return {
       status: 'busy',
       remainingMs: Number(value) < 0 ? undefined : Number(value),
-      heldForMs: heldForMs < 0 ? undefined : heldForMs,
+      heldForMs: ms < 0 ? undefined : ms,
     };
   }
 
