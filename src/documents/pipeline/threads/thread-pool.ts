@@ -40,6 +40,12 @@ export class ThreadPoolClosedError extends Error {
   }
 }
 
+interface ThreadSet<Task, Result> {
+  readonly threads: Piscina<Task, Result>;
+  /** Why the set was given up, if it was. */
+  failure?: Error;
+}
+
 /**
  * Worker threads that start when first needed and never keep the process alive while idle.
  *
@@ -50,7 +56,7 @@ export class ThreadPoolClosedError extends Error {
 export class ThreadPool<Task, Result> {
   readonly #turnstile: Turnstile;
   readonly #closing = new AbortController();
-  #threads: Piscina<Task, Result> | undefined;
+  #set: ThreadSet<Task, Result> | undefined;
 
   constructor(private readonly options: ThreadPoolOptions) {
     this.#turnstile = new Turnstile(options.maxThreads);
@@ -58,7 +64,7 @@ export class ThreadPool<Task, Result> {
 
   /** The ids of the threads that exist now; empty before the first task and after `close`. */
   get threadIds(): number[] {
-    return this.#threads?.threads.map((thread) => thread.threadId) ?? [];
+    return this.#set?.threads.threads.map((thread) => thread.threadId) ?? [];
   }
 
   /**
@@ -69,18 +75,20 @@ export class ThreadPool<Task, Result> {
     if (this.#closing.signal.aborted) throw this.#closing.signal.reason;
     const leave = await this.#turnstile.enter(options.owner, options.waitSignal);
     const kill = new AbortController();
+    let set: ThreadSet<Task, Result> | undefined;
     const unlink = [options.killSignal, this.#closing.signal].map((signal) => link(signal, kill));
     try {
       kill.signal.throwIfAborted();
       const { task, transfer = [] } = pack();
-      return await this.#start().run(task, {
+      set = this.#start();
+      return await set.threads.run(task, {
         filename: this.options.file.href,
         transferList: [...transfer],
         signal: kill.signal,
       });
     } catch (error) {
       if (kill.signal.aborted) throw kill.signal.reason;
-      throw error;
+      throw set?.failure ?? error;
     } finally {
       for (const end of unlink) end();
       leave();
@@ -92,13 +100,13 @@ export class ThreadPool<Task, Result> {
     const reason = new ThreadPoolClosedError();
     this.#closing.abort(reason);
     this.#turnstile.refuseWaiters(reason);
-    const threads = this.#threads;
-    this.#threads = undefined;
-    await threads?.destroy();
+    const set = this.#set;
+    this.#set = undefined;
+    await set?.threads.destroy();
   }
 
-  #start(): Piscina<Task, Result> {
-    if (this.#threads !== undefined) return this.#threads;
+  #start(): ThreadSet<Task, Result> {
+    if (this.#set !== undefined) return this.#set;
     const threads = new Piscina<Task, Result>({
       minThreads: 0,
       maxThreads: this.options.maxThreads,
@@ -106,15 +114,17 @@ export class ThreadPool<Task, Result> {
       resourceLimits: { maxOldGenerationSizeMb: this.options.maxHeapMb },
       recordTiming: false,
     });
-    threads.on('error', () => {
+    const set: ThreadSet<Task, Result> = { threads };
+    threads.on('error', (cause) => {
       // A thread died outside a task, and is gone. Only if it died while starting does a task still
       // wait for it; that one would wait for ever, so the whole set is given up and built anew.
       if (threads.queueSize === 0) return;
-      if (this.#threads === threads) this.#threads = undefined;
+      set.failure = new Error('A worker thread could not be started.', { cause });
+      if (this.#set === set) this.#set = undefined;
       void threads.destroy();
     });
-    this.#threads = threads;
-    return threads;
+    this.#set = set;
+    return set;
   }
 }
 
