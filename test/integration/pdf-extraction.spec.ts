@@ -1,5 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { makePdf, rawPdf, truncate } from '../support/pdf.js';
 import { Extractor, UnreadableDocumentError } from '../../src/documents/pipeline/extract/index.js';
 
@@ -145,5 +146,32 @@ describe('ending an extraction', () => {
     expect(await outcome).toMatchObject({ code: 'thread_pool_closed' });
     await closing.close();
     await expect(closing.extract(bytes, pdf)).rejects.toMatchObject({ code: 'thread_pool_closed' });
+  });
+});
+
+describe('a damaged PDF', () => {
+  it('is read or refused, whatever the damage, and never harms the next one', async () => {
+    const whole = await makePdf(['first page', 'second page', { image: true }]);
+    const damage = fc.array(
+      fc.record({
+        at: fc.nat(whole.length - 1),
+        bytes: fc.uint8Array({ minLength: 1, maxLength: 20 }),
+      }),
+      { minLength: 1, maxLength: 12 },
+    );
+    await fc.assert(
+      fc.asyncProperty(damage, async (places) => {
+        const damaged = Buffer.from(whole);
+        for (const { at, bytes } of places) damaged.set(bytes.subarray(0, whole.length - at), at);
+        const outcome: unknown = await extractor
+          .extract(damaged, pdf)
+          .catch((error: unknown) => error);
+        expect(
+          outcome instanceof UnreadableDocumentError || Object.hasOwn(Object(outcome), 'pages'),
+        ).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+    expect((await extractor.extract(whole, pdf)).pages).toHaveLength(3);
   });
 });

@@ -1,7 +1,7 @@
 /** How text is cut into passages. A character is a UTF-16 code unit, as in `string.length`. */
 export interface ChunkOptions {
   /**
-   * The longest passage, in characters. 2 to 100 000.
+   * The longest passage, in characters. 2 to 10 000.
    * @default 500
    */
   readonly size: number;
@@ -45,9 +45,9 @@ export function resolveChunkOptions(given: Partial<ChunkOptions> = {}): ChunkOpt
     mediaType: given.mediaType ?? DEFAULT_CHUNK_OPTIONS.mediaType,
   };
   const { size, overlap } = options;
-  if (!Number.isInteger(size) || size < 2 || size > 100_000) {
+  if (!Number.isInteger(size) || size < 2 || size > 10_000) {
     throw new ChunkOptionsError(
-      `The chunk size is ${size}; it must be a whole number of characters from 2 to 100000.`,
+      `The chunk size is ${size}; it must be a whole number of characters from 2 to 10000.`,
     );
   }
   if (!Number.isInteger(overlap) || overlap < 0 || overlap >= size) {

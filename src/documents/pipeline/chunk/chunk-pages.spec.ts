@@ -129,6 +129,7 @@ describe('cutting pages into passages', () => {
     [{ size: 50, overlap: 60 }, 'less than the chunk size'],
     [{ size: 50, overlap: -1 }, 'overlap is -1'],
     [{ size: 1, overlap: 0 }, 'size is 1'],
+    [{ size: 10_001, overlap: 0 }, 'size is 10001'],
     [{ size: Number.NaN, overlap: 0 }, 'size is NaN'],
     [{ size: 20.5, overlap: 0 }, 'size is 20.5'],
     [{ size: 40 }, 'overlap is 50'],

@@ -50,6 +50,7 @@ export async function chunkPages(
   for (const [index, { page, text }] of pages.entries()) {
     for (const segment of segments(text, limit, options.overlap)) {
       call.signal?.throwIfAborted();
+      if (segment.trim() === '') continue; // megabytes of nothing would take the splitter seconds
       for (const piece of await splitter.splitText(segment)) {
         const trimmed = piece.trim();
         if (trimmed !== '') chunks.push({ seq: chunks.length, page, text: trimmed });
