@@ -1,6 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { PdfExtractor } from '../../src/documents/pipeline/extract/pdf-extractor.js';
 import { makePdf, rawPdf, truncate } from '../support/pdf.js';
 import { Extractor, UnreadableDocumentError } from '../../src/documents/pipeline/extract/index.js';
 
@@ -97,13 +98,14 @@ describe('bounds of a PDF', () => {
   });
 
   it('refuses a page that takes too long, and reads the next document', async () => {
-    const hasty = new Extractor({ pageTimeoutMs: 400 });
-    const one = 'BT /F1 1 Tf 1 1 Td (xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx) Tj ET\n';
-    const slow = rawPdf(deflateSync(Buffer.from(one.repeat(400_000))), '/FlateDecode');
+    const hasty = new Extractor({ pageTimeoutMs: 2_000 });
+    const nothing = Buffer.alloc(150 * 2 ** 20, 'q 1 0 0 1 0 0 cm Q\n');
+    const slow = rawPdf(deflateSync(nothing), '/FlateDecode');
     const error = await refusalOf(slow, hasty);
     const next = await hasty.extract(await makePdf(['quick']), pdf);
     await hasty.close();
     expect(error).toMatchObject({ reason: 'too-slow' });
+    expect(error.message).toContain('page 1 took longer than 2000 ms');
     expect(next.pages).toHaveLength(1);
   });
 });
@@ -173,5 +175,32 @@ describe('a damaged PDF', () => {
       { numRuns: 150 },
     );
     expect((await extractor.extract(whole, pdf)).pages).toHaveLength(3);
+  });
+});
+
+describe('a PDF worker that dies', () => {
+  const reader = new PdfExtractor(
+    { threads: 1 },
+    new URL('../support/dying-pdf.worker.mjs', import.meta.url),
+  );
+  afterAll(() => reader.close());
+  const read = (wish: string) => reader.extract(Buffer.from(`%PDF-1.7 ${wish} %%EOF`));
+
+  it('is an error of the document it was reading, and of no other', async () => {
+    const [dead, next] = await Promise.allSettled([read('die after it was ready'), read('live')]);
+    expect(dead).toMatchObject({
+      reason: { code: 'unreadable_document', reason: 'crashed', cause: expect.any(Error) },
+    });
+    expect(next).toMatchObject({ value: { pages: [{ page: 1, text: 'alive' }] } });
+  });
+
+  it('is not the fault of the document when it could not even start', async () => {
+    const error: unknown = await read('die at start').catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(UnreadableDocumentError);
+  });
+
+  it('never gives a part of the pages for the whole', async () => {
+    await expect(read('lose a page')).rejects.toThrow('sent 0 of 1 pages');
   });
 });

@@ -31,7 +31,7 @@ async function inProcess(body: string): Promise<{ output: string; network: strin
     const print = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
     ${body}`;
   await writeFile(script, source);
-  const args = ['--import', './test/support/no-network.mjs', script];
+  const args = ['--import', new URL('../support/no-network.mjs', import.meta.url).href, script];
   const env = { ...process.env, NETWORK_LOG: log };
   const { stdout } = await run(process.execPath, args, { env, timeout: 25_000 });
   const network = (await readFile(log, 'utf8')).trim().split('\n');

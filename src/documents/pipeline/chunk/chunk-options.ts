@@ -18,7 +18,7 @@ export interface ChunkOptions {
 }
 
 /** The settings in use where nothing else is said. */
-export const DEFAULT_CHUNK_OPTIONS: ChunkOptions = Object.freeze({
+const DEFAULT_CHUNK_OPTIONS: ChunkOptions = Object.freeze({
   size: 500,
   overlap: 50,
   mediaType: 'text/plain',

@@ -33,7 +33,7 @@ export interface ExtractOptions {
 }
 
 /** The limits in use where nothing else is said. */
-export const DEFAULT_EXTRACT_OPTIONS: ExtractOptions = Object.freeze({
+const DEFAULT_EXTRACT_OPTIONS: ExtractOptions = Object.freeze({
   threads: 2,
   maxPages: 10_000,
   maxTextChars: 20_000_000,

@@ -3,9 +3,6 @@ import type { ExtractOptions } from './extract-options.js';
 import type { ExtractCall, Extraction } from './extraction.js';
 import { PdfExtractor } from './pdf-extractor.js';
 
-/** The media types that can be read. */
-export const READABLE_MEDIA_TYPES = ['application/pdf', 'text/plain', 'text/markdown'] as const;
-
 /** Turns an uploaded document into pages of text, whatever its type. */
 export class Extractor {
   readonly #pdf: PdfExtractor;
@@ -16,7 +13,7 @@ export class Extractor {
   }
 
   /**
-   * @param mediaType without parameters: one of READABLE_MEDIA_TYPES
+   * @param mediaType without parameters: application/pdf, text/plain or text/markdown
    * @throws UnreadableDocumentError, the signal's reason, or TypeError for any other media type
    */
   async extract(bytes: Uint8Array, mediaType: string, call: ExtractCall = {}): Promise<Extraction> {
@@ -28,7 +25,7 @@ export class Extractor {
         return extractText(bytes, call);
       default:
         throw new TypeError(
-          `Documents of type "${mediaType}" cannot be read; known are ${READABLE_MEDIA_TYPES.join(', ')}.`,
+          `Documents of type "${mediaType}" cannot be read; known are application/pdf, text/plain and text/markdown.`,
         );
     }
   }

@@ -1,4 +1,3 @@
-export { Extractor, READABLE_MEDIA_TYPES } from './extractor.js';
-export { type ExtractOptions, DEFAULT_EXTRACT_OPTIONS } from './extract-options.js';
-export type { ExtractCall, ExtractedPage, Extraction } from './extraction.js';
-export { UnreadableDocumentError, type UnreadableReason } from './unreadable-document.error.js';
+export { Extractor } from './extractor.js';
+export type { ExtractedPage, Extraction } from './extraction.js';
+export { UnreadableDocumentError } from './unreadable-document.error.js';

@@ -18,11 +18,18 @@ export class PdfExtractor {
   readonly #options: ExtractOptions;
   readonly #threads: ThreadPool<Task, Result>;
 
-  /** Starts nothing; the first `extract` does. @throws RangeError for an option out of bounds */
-  constructor(options: Partial<ExtractOptions> = {}) {
+  /**
+   * Starts nothing; the first `extract` does.
+   * @param worker another worker that speaks the protocol of `pdf.worker.mjs`
+   * @throws RangeError for an option out of bounds
+   */
+  constructor(
+    options: Partial<ExtractOptions> = {},
+    worker = new URL('./pdf.worker.mjs', import.meta.url),
+  ) {
     this.#options = resolveExtractOptions(options);
     this.#threads = new ThreadPool({
-      file: new URL('./pdf.worker.mjs', import.meta.url),
+      file: worker,
       maxThreads: this.#options.threads,
       idleMs: this.#options.idleMs,
       maxHeapMb: this.#options.maxMemoryMb,
