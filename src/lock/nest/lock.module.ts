@@ -12,7 +12,7 @@ import {
   type OPTIONS_TYPE,
 } from './lock.module-definition.js';
 import { LockService } from './lock.service.js';
-import { DEFAULT_LOCK_INSTANCE, getLockServiceToken } from './lock.tokens.js';
+import { DEFAULT_LOCK_INSTANCE, getLockServiceToken, instanceOfToken } from './lock.tokens.js';
 import { createLockStore } from './store.factory.js';
 
 /**
@@ -39,12 +39,12 @@ export class LockModule extends ConfigurableModuleClass implements OnModuleInit 
   onModuleInit(): void {
     const names = [...this.modules.values()]
       .filter(({ metatype }) => metatype === LockModule)
-      .flatMap(({ exports }) => [...exports].filter(isServiceToken));
-    const twice = names.find((token, index) => names.indexOf(token) !== index);
+      .flatMap(({ exports }) => [...exports].map(instanceOfToken))
+      .filter((name) => name !== undefined);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice === undefined) return;
-    const name = typeof twice === 'string' ? twice : DEFAULT_LOCK_INSTANCE;
     throw new LockOptionsError(
-      `LockModule has two instances named "${name}", which would not exclude each other. Import it once, or give each a name of its own.`,
+      `LockModule has two instances named "${twice}", which would not exclude each other. Import it once, or give each a name of its own.`,
     );
   }
 }
@@ -75,8 +75,4 @@ function complete(definition: DynamicModule, extras: LockModuleExtras): DynamicM
     providers: [...(definition.providers ?? []), ...providers],
     exports: exported,
   };
-}
-
-function isServiceToken(token: unknown): boolean {
-  return token === LockService || (typeof token === 'string' && token.startsWith('LockService('));
 }

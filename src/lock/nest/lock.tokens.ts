@@ -9,6 +9,12 @@ export function getLockServiceToken(name: string = DEFAULT_LOCK_INSTANCE): Injec
   return name === DEFAULT_LOCK_INSTANCE ? LockService : `LockService(${name})`;
 }
 
+/** The instance that a token of `getLockServiceToken` belongs to; undefined for other tokens. */
+export function instanceOfToken(token: unknown): string | undefined {
+  if (token === LockService) return DEFAULT_LOCK_INSTANCE;
+  return typeof token === 'string' ? /^LockService\((.*)\)$/s.exec(token)?.[1] : undefined;
+}
+
 /** Injects the LockService of a named instance: `constructor(@InjectLock('jobs') locks: LockService)`. */
 export function InjectLock(name?: string): PropertyDecorator & ParameterDecorator {
   return Inject(getLockServiceToken(name));
