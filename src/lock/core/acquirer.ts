@@ -6,14 +6,12 @@ import { LeaseDesk } from './lease-desk.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
 import type { LockOptions } from './lock-options.js';
-import type { LockStore } from './lock-store.js';
+import { type AcquireReply, type LockStore, type Place, SAFETY_MS, TURN_MS } from './lock-store.js';
 import { LockBusyError, LockUnavailableError, LockWaitTimeoutError } from './lock.errors.js';
 import { newToken, type Owner } from './owner-token.js';
-import { type Waiter, WaitQueue } from './wait-queue.js';
-import { DeadlineError } from './with-deadline.js';
+import { type LastAnswer, type Waiter, WaitQueue } from './wait-queue.js';
+import { DeadlineError, withDeadline } from './with-deadline.js';
 
-/** Covers every lost hint: a waiter looks again after this time, or when the holder's life ends. */
-const SAFETY_MS = 3_000;
 /** So that processes whose waiters saw the same expiry do not all ask in the same millisecond. */
 const JITTER_MS = 10;
 const LEAST_PAUSE_MS = 2;
@@ -22,7 +20,7 @@ const LAST_TROUBLE_PAUSE_MS = 1_000;
 
 type Outcome =
   | { kind: 'granted'; lease: HeldLease }
-  | { kind: 'busy'; remainingMs: number | undefined; heldForMs: number | undefined }
+  | { kind: 'busy'; reply: Extract<AcquireReply, { status: 'busy' }> }
   | { kind: 'trouble'; error: LockUnavailableError; spent: boolean };
 
 /** Takes locks: with one try, or in turn with the other waiters of this process. */
@@ -31,6 +29,7 @@ export class Acquirer {
   private readonly queue: WaitQueue;
   private readonly statistics = new HoldStatistics();
   private stopListening: (() => void)[] = [];
+  private readonly standby = new Set<string>();
   private closing = false;
 
   constructor(
@@ -40,10 +39,9 @@ export class Acquirer {
     private readonly owner: Owner,
   ) {
     this.queue = new WaitQueue(clock);
-    this.desk = new LeaseDesk(store, clock, events, {
-      onFreed: (name) => this.queue.wake(name),
-      onClosed: (name, heldMs) => this.statistics.record(nameFamily(name), heldMs),
-    });
+    this.desk = new LeaseDesk(store, clock, events, (name, heldMs) =>
+      this.statistics.record(nameFamily(name), heldMs),
+    );
   }
 
   /** @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, or the signal's reason */
@@ -81,14 +79,14 @@ export class Acquirer {
     const waiting = this.queue.lastAnswer(name);
     if (waiting?.trouble) throw waiting.trouble;
     // A lock that others wait for belongs to the first of them, free or not.
-    if (waiting) throw this.busyError(name, waiting.remainingMs, undefined);
+    if (waiting) throw this.busyError(name, waiting);
     const attempt = this.newAttempt(name, options);
     const outcome = await this.try(attempt, options, options.commandTimeoutMs, signal);
     switch (outcome.kind) {
       case 'granted':
         return outcome.lease;
       case 'busy':
-        throw this.busyError(name, outcome.remainingMs, outcome.heldForMs);
+        throw this.busyError(name, outcome.reply);
       case 'trouble':
         this.desk.undo(attempt);
         throw outcome.error;
@@ -107,19 +105,26 @@ export class Acquirer {
     let attempt = this.newAttempt(name, options);
     let hasTried = false;
     let troubles = 0;
+    let isWaiting = true;
     try {
       for (;;) {
         let pauseMs = left();
         if (waiter.isHead) {
           // The first try gets its full time, however short the wait.
           const timeoutMs = Math.min(options.commandTimeoutMs, hasTried ? left() : Infinity);
-          const outcome = await this.try(attempt, options, timeoutMs, signal);
+          const place = { process: this.owner.process, ticket: waiter.ticket };
+          const outcome = await this.try(attempt, options, timeoutMs, signal, place);
           hasTried = true;
-          if (outcome.kind === 'granted') return outcome.lease;
+          if (outcome.kind === 'granted') {
+            waiter.ticket = undefined; // the grant has used the place up
+            isWaiting = false;
+            return outcome.lease;
+          }
           if (outcome.kind === 'busy') {
             troubles = 0;
-            waiter.learn({ remainingMs: outcome.remainingMs });
-            pauseMs = Math.min(outcome.remainingMs ?? SAFETY_MS, SAFETY_MS);
+            waiter.ticket = outcome.reply.ticket;
+            waiter.learn(outcome.reply);
+            pauseMs = Math.min(outcome.reply.remainingMs ?? SAFETY_MS, SAFETY_MS);
             pauseMs += LEAST_PAUSE_MS + Math.random() * JITTER_MS;
           } else {
             troubles += 1;
@@ -141,6 +146,7 @@ export class Acquirer {
       this.desk.undo(attempt);
       throw error;
     } finally {
+      if (isWaiting && waiter.isLast && hasTried) this.giveUpPlace(name, options);
       waiter.leave();
     }
   }
@@ -151,10 +157,11 @@ export class Acquirer {
     options: LockOptions,
     timeoutMs: number,
     signal: AbortSignal | undefined,
+    place?: Place,
   ): Promise<Outcome> {
     try {
-      const { reply, sentAt } = await attempt.send(timeoutMs, signal);
-      if (reply.status === 'busy') return { kind: 'busy', ...reply };
+      const { reply, sentAt } = await attempt.send(timeoutMs, signal, place);
+      if (reply.status === 'busy') return { kind: 'busy', reply };
       const lease = this.desk.admit(attempt, reply, sentAt, options);
       if (lease) return { kind: 'granted', lease };
       const error = new LockUnavailableError(
@@ -170,17 +177,39 @@ export class Acquirer {
   }
 
   private newAttempt(name: string, { ttlMs, commandTimeoutMs }: LockOptions): Attempt {
-    const terms = { name, token: newToken(this.owner), ttlMs, commandTimeoutMs };
-    return new Attempt(terms, this.store, this.clock, (freed) => this.queue.wake(freed));
+    const { process } = this.owner;
+    const terms = { name, token: newToken(this.owner), ttlMs, commandTimeoutMs, process };
+    return new Attempt(terms, this.store, this.clock);
   }
 
-  /** From the first waiter on: hints from the store wake the heads of the lines. */
+  /** In the background; where it fails, the place dies by itself after PLACE_DEAD_MS. */
+  private giveUpPlace(name: string, { commandTimeoutMs }: LockOptions): void {
+    const left = this.store.leave(name, this.owner.process);
+    this.desk.inBackground(
+      withDeadline(left, this.clock, commandTimeoutMs, { background: true }).catch(() => undefined),
+    );
+  }
+
+  /** From the first waiter on: the store's messages wake the heads of the lines. */
   private listen(): void {
     if (this.stopListening.length > 0) return;
     this.stopListening = [
-      this.store.onRelease((name) => this.queue.wake(name)),
+      this.store.onWake(this.owner.process, (name, role) => {
+        if (role === 'turn' || name === undefined) this.queue.wake(name);
+        else this.lookAfterTurn(name);
+      }),
       this.store.onReconnect(() => this.queue.wake(undefined)),
     ];
+  }
+
+  /** The process before ours has the turn; should it miss it, the turn is ours. */
+  private lookAfterTurn(name: string): void {
+    if (this.standby.has(name)) return;
+    this.standby.add(name);
+    this.clock.setTimer(() => {
+      this.standby.delete(name);
+      this.queue.wake(name);
+    }, TURN_MS + LEAST_PAUSE_MS);
   }
 
   private assertOpen(name: string): void {
@@ -191,18 +220,15 @@ export class Acquirer {
   }
 
   private waitedInVain(name: string, waiter: Waiter, waitMs: number): Error {
-    const { trouble, remainingMs: remaining } = waiter.lastAnswer;
-    if (trouble) return trouble;
-    const { retryAfterMs } = this.busyError(name, remaining, undefined);
+    const answer = waiter.lastAnswer;
+    if (answer.trouble) return answer.trouble;
+    const { remainingMs: remaining, retryAfterMs } = this.busyError(name, answer);
     return new LockWaitTimeoutError(name, remaining, retryAfterMs, waitMs);
   }
 
-  private busyError(
-    name: string,
-    remaining: number | undefined,
-    heldForMs: number | undefined,
-  ): LockBusyError {
-    const ahead = this.queue.length(name);
+  private busyError(name: string, answer: LastAnswer): LockBusyError {
+    const ahead = Math.max(this.queue.length(name), answer.queued ?? 0);
+    const { heldForMs, remainingMs: remaining } = answer;
     const family = nameFamily(name);
     const retryAfterMs = this.statistics.retryAfterMs(family, heldForMs, remaining, ahead);
     return new LockBusyError(name, remaining, retryAfterMs);

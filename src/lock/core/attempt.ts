@@ -1,6 +1,6 @@
 import { type Clock, type Instant, plusMs, remainingMs, sleep } from './clock.js';
 import { LockUnavailableError } from './lock.errors.js';
-import type { AcquireReply, LockStore, ReleaseReply } from './lock-store.js';
+import type { AcquireReply, LockStore, Place, ReleaseReply } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
 
 const FIRST_UNDO_DELAY_MS = 25;
@@ -12,6 +12,8 @@ export interface AttemptTerms {
   readonly token: string;
   readonly ttlMs: number;
   readonly commandTimeoutMs: number;
+  /** The process that asks. */
+  readonly process: string;
 }
 
 /**
@@ -28,7 +30,6 @@ export class Attempt {
     readonly terms: AttemptTerms,
     private readonly store: LockStore,
     private readonly clock: Clock,
-    private readonly onFreed: (name: string) => void,
   ) {}
 
   /** True while a command may be on its way whose outcome nobody has learnt. */
@@ -42,12 +43,13 @@ export class Attempt {
   async send(
     timeoutMs: number,
     signal?: AbortSignal,
+    place?: Place,
   ): Promise<{ reply: AcquireReply; sentAt: Instant }> {
     const { name, token, ttlMs } = this.terms;
     const sentAt = this.clock.now();
     this.lastSentAt = sentAt;
     this.unknownSends += 1;
-    const sent = this.store.tryAcquire(name, token, ttlMs);
+    const sent = this.store.tryAcquire(name, token, ttlMs, place);
     sent.then(
       () => (this.unknownSends -= 1),
       (error: unknown) => {
@@ -80,7 +82,6 @@ export class Attempt {
       const nothingUnderWay = this.unknownSends === 0;
       const atMostOne = this.unknownSends + (this.disowned ? 1 : 0) <= 1;
       const reply = await this.release();
-      if (reply === 'released') this.onFreed(this.terms.name);
       clean = (nothingUnderWay && reply !== 'unknown') || (atMostOne && reply === 'released');
       if (clean) return;
       await sleep(this.clock, Math.min(delayMs, remainingMs(until, this.clock.now())));
@@ -93,11 +94,10 @@ export class Attempt {
   }
 
   private async release(): Promise<ReleaseReply | 'unknown'> {
-    const { name, token, commandTimeoutMs } = this.terms;
+    const { name, token, commandTimeoutMs, process } = this.terms;
+    const released = this.store.release(name, token, process);
     try {
-      return await withDeadline(this.store.release(name, token), this.clock, commandTimeoutMs, {
-        background: true,
-      });
+      return await withDeadline(released, this.clock, commandTimeoutMs, { background: true });
     } catch {
       return 'unknown'; // no verdict is an expected outcome here: the caller repeats it
     }

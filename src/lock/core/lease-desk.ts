@@ -14,14 +14,6 @@ interface LeaseRecord {
   final?: ReleaseOutcome | undefined;
 }
 
-/** What the desk tells the rest of the engine. */
-export interface LeaseDeskListener {
-  /** The lock may be free now. */
-  onFreed(name: string): void;
-  /** The work under a lease is over, after `heldMs`. */
-  onClosed(name: string, heldMs: number): void;
-}
-
 /** Keeps all leases of one engine from grant to release. */
 export class LeaseDesk implements LeaseKeeper {
   private readonly held = new Set<HeldLease>();
@@ -35,7 +27,8 @@ export class LeaseDesk implements LeaseKeeper {
     private readonly store: LockStore,
     private readonly clock: Clock,
     private readonly events: LockEventBus,
-    private readonly listener: LeaseDeskListener,
+    /** The work under a lease is over, after so many ms. */
+    private readonly onClosed: (name: string, heldMs: number) => void,
   ) {
     this.watchdog = new Watchdog(store, clock, events);
     this.stopListening = store.onReconnect(() => this.watchdog.renewAll());
@@ -69,7 +62,12 @@ export class LeaseDesk implements LeaseKeeper {
 
   /** Undoes in the background what an abandoned attempt may leave behind. */
   undo(attempt: Attempt, until?: Instant): void {
-    const task = attempt.undo(until).finally(() => {
+    this.inBackground(attempt.undo(until));
+  }
+
+  /** Work that a shutdown waits for, within bounds. It must not reject. */
+  inBackground(work: Promise<void>): void {
+    const task = work.finally(() => {
       this.background.delete(task);
       this.changed();
     });
@@ -119,7 +117,7 @@ export class LeaseDesk implements LeaseKeeper {
     if (isFirst) {
       lease.close();
       this.forget(lease);
-      this.listener.onClosed(lease.name, elapsedMs(lease.grantedAt, this.clock.now()));
+      this.onClosed(lease.name, elapsedMs(lease.grantedAt, this.clock.now()));
     }
     const outcome = await this.deleteKey(lease, record, isFirst);
     if (isFirst) {
@@ -137,7 +135,7 @@ export class LeaseDesk implements LeaseKeeper {
     if (lease.loss?.reason === 'NOT_OWNER') return (record.final = 'not-held');
     try {
       const reply = await withDeadline(
-        this.store.release(lease.name, lease.token),
+        this.store.release(lease.name, lease.token, record.attempt.terms.process),
         this.clock,
         lease.commandTimeoutMs,
       );
@@ -150,8 +148,8 @@ export class LeaseDesk implements LeaseKeeper {
       }
       return 'unknown';
     }
-    if (record.final === 'released') this.listener.onFreed(lease.name);
-    else if (!lease.loss && remainingMs(lease.deadline, this.clock.now()) > 0) lease.foundGone();
+    const wasValid = remainingMs(lease.deadline, this.clock.now()) > 0;
+    if (record.final === 'not-held' && !lease.loss && wasValid) lease.foundGone();
     // A command of this token may still be under way from the time of the grant.
     if (record.attempt.hasUnknownSends) this.undo(record.attempt);
     return record.final;

@@ -525,6 +525,52 @@ describe('waiting', () => {
     (await waiting).assertHeld();
   });
 
+  it('is served in the order in which processes came, one turn each', async () => {
+    const third = new LockManager({ store: memory, clock, instanceId: 'c' });
+    const held = await others.acquire('doc:1');
+    const order: string[] = [];
+    const wait = (manager: LockManager, label: string) =>
+      manager.run('doc:1', { waitMs: 60_000 }, () => void order.push(label));
+    const all = [wait(locks, 'a1'), wait(locks, 'a2')];
+    await clock.advance(1);
+    all.push(wait(third, 'c1'), wait(third, 'c2'));
+    await clock.advance(1);
+    await held.release();
+    await clock.advance(100);
+    await Promise.all(all);
+    expect(order).toEqual(['a1', 'c1', 'a2', 'c2']);
+  });
+
+  it('stalls for no longer than the safety timer although every wake-up is lost', async () => {
+    store.deaf = true;
+    const held = await others.acquire('doc:1');
+    const taking = locks.acquire('doc:1', { waitMs: 60_000 });
+    await clock.advance(100);
+    await held.release();
+    await clock.advance(3_020);
+    (await taking).assertHeld();
+  });
+
+  it('does not wait for a process that died at the head of the line', async () => {
+    const held = await others.acquire('doc:1');
+    await memory.tryAcquire('doc:1', 'dead', 30_000, { process: 'dead', ticket: undefined });
+    const taking = locks.acquire('doc:1', { waitMs: 60_000 });
+    await clock.advance(10);
+    await held.release();
+    await clock.advance(320); // the dead one's turn, and not a safety timer
+    (await taking).assertHeld();
+  });
+
+  it('gives its place up when the last waiter of a process leaves', async () => {
+    const held = await others.acquire('doc:1');
+    const outcome = failure(locks.acquire('doc:1', { waitMs: 500 }));
+    await clock.advance(510);
+    expect(await outcome).toBeInstanceOf(LockWaitTimeoutError);
+    await held.release();
+    // Nobody stands in line any more: a newcomer is served at once.
+    expect(await others.tryAcquire('doc:1')).not.toBeNull();
+  });
+
   it('leaves no trace when aborted, and the next one moves up', async () => {
     const held = await others.acquire('doc:1');
     const gone = new AbortController();

@@ -13,7 +13,30 @@ export type AcquireReply =
       readonly remainingMs: number | undefined;
       /** How long the present holder has held the lock, in ms; undefined where not known. */
       readonly heldForMs: number | undefined;
+      /** Processes that stand in line, the asking one included. */
+      readonly queued: number;
+      /** The asking process's ticket, if it stands in line. */
+      readonly ticket: string | undefined;
     };
+
+/**
+ * How long a waiter goes without asking at most, in ms: it covers every lost message. The holder's
+ * end may come earlier.
+ */
+export const SAFETY_MS = 3_000;
+
+/** A place in the line whose process has not asked for so long, in ms, belongs to nobody any more. */
+export const PLACE_DEAD_MS = 3 * SAFETY_MS;
+
+/** How long a free lock is kept for the first in line, in ms, before the next one gets the turn. */
+export const TURN_MS = 300;
+
+/** A process's place in the line for a lock. */
+export interface Place {
+  readonly process: string;
+  /** The ticket it was given before: with it a process returns to where it stood. */
+  readonly ticket: string | undefined;
+}
 
 /** One lock of a batch of renewals. */
 export interface Renewal {
@@ -37,8 +60,12 @@ export interface StoredLock {
   readonly fence: bigint | undefined;
 }
 
-/** What a store's hints are about: `undefined` means "anything may have happened, look at all". */
-export type ReleaseListener = (name: string | undefined) => void;
+/**
+ * `turn`: the lock is free and reserved for this process. `standby`: it is reserved for the process
+ * before this one; look after TURN_MS. `undefined` instead of a name: messages may have been lost,
+ * look at everything.
+ */
+export type WakeListener = (name: string | undefined, role: 'turn' | 'standby') => void;
 
 /**
  * The port between the engine and a lock store. Names are escaped (LockName.escaped), tokens are
@@ -51,6 +78,9 @@ export type ReleaseListener = (name: string | undefined) => void;
  * - `renew` never takes a vanished lock again and never shortens a key's life; in a batch every
  *   lock stands alone;
  * - `release` touches nothing but the token's own lock;
+ * - a free lock with a line belongs to the head of the line: first come, first served among
+ *   processes, by the store's clock; the head's turn is reserved for TURN_MS, and a head that misses
+ *   it, or is dead (PLACE_DEAD_MS), holds nobody up for longer;
  * - trouble (connection, memory, rights, role, foreign data) is thrown as LockUnavailableError and
  *   is never mistaken for `busy`, `not-owner` or `not-held`.
  *
@@ -61,18 +91,21 @@ export interface LockStore {
   readonly kind: string;
   /** Checks what can be checked before the first lock. @throws with thing, cause and fix */
   start(): Promise<void>;
-  tryAcquire(name: string, token: string, ttlMs: number): Promise<AcquireReply>;
+  /** With a place: where the lock is busy, the process stands in line for it from then on. */
+  tryAcquire(name: string, token: string, ttlMs: number, place?: Place): Promise<AcquireReply>;
   /** One outcome per renewal, in order. Never rejects. */
   renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]>;
-  /** Deletes the lock if `token` holds it, and hints at it to waiters in other processes. */
-  release(name: string, token: string): Promise<ReleaseReply>;
+  /** Deletes the lock if `token` holds it, and wakes the head of the line. */
+  release(name: string, token: string, process: string): Promise<ReleaseReply>;
+  /** Gives the process's place in the line up, and with it a turn that may have been reserved for it. */
+  leave(name: string, process: string): Promise<void>;
   /** The lock as it is, or null where nobody holds it. */
   inspect(name: string): Promise<StoredLock | null>;
   /**
-   * Calls `listener` when a lock may have become free; hints may be lost or false. Listening costs
-   * one subscription per process while at least one listener is there. Returns what ends it.
+   * Calls `listener` when it is the process's turn; messages may be lost or late. Costs one
+   * subscription per process. Returns what ends it.
    */
-  onRelease(listener: ReleaseListener): () => void;
+  onWake(process: string, listener: WakeListener): () => void;
   /** Calls `listener` after each reconnection or change of role. Returns what ends it. */
   onReconnect(listener: () => void): () => void;
   /** Ends what the store itself opened; a client that was handed in stays open. */

@@ -4,12 +4,16 @@ import type { LockUnavailableError } from './lock.errors.js';
 /** What the store last said of a lock that others wait for. */
 export interface LastAnswer {
   readonly remainingMs?: number | undefined;
+  readonly heldForMs?: number | undefined;
+  readonly queued?: number | undefined;
   readonly trouble?: LockUnavailableError | undefined;
 }
 
 interface Line {
   readonly waiters: Waiter[];
   lastAnswer: LastAnswer;
+  /** The process's ticket in the store's queue, while it stands there. */
+  ticket: string | undefined;
 }
 
 /** A place in the line for one lock. Only the head asks the store. */
@@ -34,6 +38,19 @@ export class Waiter {
 
   learn(answer: LastAnswer): void {
     this.line.lastAnswer = answer;
+  }
+
+  get ticket(): string | undefined {
+    return this.line.ticket;
+  }
+
+  set ticket(ticket: string | undefined) {
+    this.line.ticket = ticket;
+  }
+
+  /** Nobody else of this process waits for the lock. */
+  get isLast(): boolean {
+    return this.line.waiters.length === 1 && this.isHead;
   }
 
   /** Resolves when woken, after `delayMs`, or when the signal aborts. A wake-up that came earlier counts. */
@@ -81,7 +98,7 @@ export class WaitQueue {
   enter(name: string): Waiter {
     let line = this.lines.get(name);
     if (!line) {
-      line = { waiters: [], lastAnswer: {} };
+      line = { waiters: [], lastAnswer: {}, ticket: undefined };
       this.lines.set(name, line);
     }
     const entered = line;

@@ -1,7 +1,7 @@
-import type { LockStore, ReleaseListener } from '../core/lock-store.js';
+import type { LockStore, Place, WakeListener } from '../core/lock-store.js';
 import { LockUnavailableError } from '../core/lock.errors.js';
 
-type Operation = 'tryAcquire' | 'renew' | 'release' | 'inspect';
+type Operation = 'tryAcquire' | 'renew' | 'release' | 'leave' | 'inspect';
 
 /**
  * What happens to one operation: `lose-request` never reaches the store and `lose-reply` is done but
@@ -13,6 +13,8 @@ export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'refuse';
 /** A store that misbehaves as told, between an engine and a real store. */
 export class FaultyStore implements LockStore {
   readonly kind: string;
+  /** While true, every wake-up is lost. */
+  deaf = false;
   /** Operations that the engine has asked for, in order. */
   readonly asked: Operation[] = [];
   private readonly faults = new Map<Operation, Fault[]>();
@@ -49,14 +51,19 @@ export class FaultyStore implements LockStore {
   }
 
   start = () => this.inner.start();
-  tryAcquire = (name: string, token: string, ttlMs: number) =>
-    this.pass('tryAcquire', () => this.inner.tryAcquire(name, token, ttlMs));
+  tryAcquire = (name: string, token: string, ttlMs: number, place?: Place) =>
+    this.pass('tryAcquire', () => this.inner.tryAcquire(name, token, ttlMs, place));
   renew = (renewals: Parameters<LockStore['renew']>[0]) =>
     this.pass('renew', () => this.inner.renew(renewals));
-  release = (name: string, token: string) =>
-    this.pass('release', () => this.inner.release(name, token));
+  release = (name: string, token: string, process: string) =>
+    this.pass('release', () => this.inner.release(name, token, process));
+  leave = (name: string, process: string) =>
+    this.pass('leave', () => this.inner.leave(name, process));
   inspect = (name: string) => this.pass('inspect', () => this.inner.inspect(name));
-  onRelease = (listener: ReleaseListener) => this.inner.onRelease(listener);
+  onWake = (process: string, listener: WakeListener) =>
+    this.inner.onWake(process, (name, role) => {
+      if (!this.deaf) listener(name, role);
+    });
   onReconnect = (listener: () => void) => {
     this.reconnectListeners.add(listener);
     return () => this.reconnectListeners.delete(listener);

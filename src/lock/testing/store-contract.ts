@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AcquireReply, LockStore } from '../core/lock-store.js';
+import { type AcquireReply, type LockStore, type Place, TURN_MS } from '../core/lock-store.js';
 
 /** What the contract needs to know of the store under test. */
 export interface StoreUnderTest {
@@ -14,19 +14,25 @@ export interface ContractCase {
   readonly verify: (under: StoreUnderTest) => Promise<void>;
 }
 
+const PROCESS = 'contract';
 const TTL_MS = 30_000;
 const SHORT_TTL_MS = 300;
-const HINT_ROUNDS = 100;
-const HINT_ROUND_MS = 20;
+const WAKE_ROUNDS = 100;
+const WAKE_ROUND_MS = 20;
 
 let names = 0;
 let tokens = 0;
 const newName = (rest = '') => `contract:${process.pid}-${Date.now()}-${(names += 1)}${rest}`;
+const newPlace = (): Place => ({ process: `process-${(tokens += 1)}`, ticket: undefined });
 const newToken = () => `contract-token-${(tokens += 1)}.process.label`;
 
 function fenceOf(reply: AcquireReply): bigint {
   if (reply.status !== 'granted') assert.fail('busy instead of granted');
   return reply.fence;
+}
+
+function byTicket(a: string, b: string): number {
+  return Number(BigInt(a) - BigInt(b));
 }
 
 function busy(reply: AcquireReply): Extract<AcquireReply, { status: 'busy' }> {
@@ -100,7 +106,7 @@ export const lockStoreContract: readonly ContractCase[] = [
         const fence = fenceOf(await store.tryAcquire(name, token, TTL_MS));
         assert.ok(fence > last, `${fence} after ${last}`);
         last = fence;
-        assert.equal(await store.release(name, token), 'released');
+        assert.equal(await store.release(name, token, PROCESS), 'released');
       }
     },
   },
@@ -109,11 +115,11 @@ export const lockStoreContract: readonly ContractCase[] = [
     async verify({ store }) {
       const [name, owner, other] = [newName(), newToken(), newToken()];
       await store.tryAcquire(name, owner, TTL_MS);
-      assert.equal(await store.release(name, other), 'not-held');
+      assert.equal(await store.release(name, other, PROCESS), 'not-held');
       assert.equal((await store.inspect(name))?.token, owner);
-      assert.equal(await store.release(name, owner), 'released');
+      assert.equal(await store.release(name, owner, PROCESS), 'released');
       assert.equal(await store.inspect(name), null);
-      assert.equal(await store.release(name, owner), 'not-held');
+      assert.equal(await store.release(name, owner, PROCESS), 'not-held');
     },
   },
   {
@@ -123,7 +129,7 @@ export const lockStoreContract: readonly ContractCase[] = [
       await store.tryAcquire(name, late, SHORT_TTL_MS);
       await elapse(SHORT_TTL_MS + 20);
       await store.tryAcquire(name, next, TTL_MS);
-      assert.equal(await store.release(name, late), 'not-held');
+      assert.equal(await store.release(name, late, PROCESS), 'not-held');
       assert.equal((await store.inspect(name))?.token, next);
     },
   },
@@ -186,26 +192,106 @@ export const lockStoreContract: readonly ContractCase[] = [
       const all = endings.map((ending) => [base + ending, newToken()] as const);
       for (const [name, token] of all) fenceOf(await store.tryAcquire(name, token, TTL_MS));
       for (const [name, token] of all) assert.equal((await store.inspect(name))?.token, token);
-      for (const [name, token] of all) assert.equal(await store.release(name, token), 'released');
+      for (const [name, token] of all)
+        assert.equal(await store.release(name, token, PROCESS), 'released');
     },
   },
   {
-    promise: 'hints at a release',
+    promise: 'hands a lock on to those who wait, in the order in which they came',
+    async verify({ store }) {
+      const name = newName();
+      const [a, b, c] = [newPlace(), newPlace(), newPlace()];
+      const holder = newToken();
+      await store.tryAcquire(name, holder, TTL_MS);
+      const tickets: string[] = [];
+      for (const place of [a, b, c]) {
+        const reply = busy(await store.tryAcquire(name, newToken(), TTL_MS, place));
+        tickets.push(reply.ticket ?? '');
+        assert.equal(reply.queued, tickets.length);
+      }
+      assert.deepEqual([...tickets].sort(byTicket), tickets);
+      await store.release(name, holder, PROCESS);
+      for (const [index, place] of [a, b, c].entries()) {
+        // Neither those behind nor a newcomer overtakes, although the lock is free.
+        const newcomer = busy(await store.tryAcquire(name, newToken(), TTL_MS));
+        assert.ok((newcomer.remainingMs ?? Infinity) <= TURN_MS);
+        for (const later of [a, b, c].slice(index + 1)) {
+          busy(await store.tryAcquire(name, newToken(), TTL_MS, later));
+        }
+        const token = newToken();
+        fenceOf(await store.tryAcquire(name, token, TTL_MS, place));
+        await store.release(name, token, place.process);
+      }
+      const last = newToken();
+      fenceOf(await store.tryAcquire(name, last, TTL_MS));
+    },
+  },
+  {
+    promise: 'passes over a head that misses its turn, and takes it back with its old ticket',
     async verify({ store, elapse }) {
       const name = newName();
-      let hinted = false;
-      const stop = store.onRelease((hint) => {
-        hinted ||= hint === name;
-      });
-      // A subscription may need a moment to stand; hints before that are lost by right.
-      for (let round = 0; round < HINT_ROUNDS && !hinted; round += 1) {
-        const token = newToken();
-        fenceOf(await store.tryAcquire(name, token, TTL_MS));
-        assert.equal(await store.release(name, token), 'released');
-        await elapse(HINT_ROUND_MS);
+      const [slow, next] = [newPlace(), newPlace()];
+      const [holder, second] = [newToken(), newToken()];
+      await store.tryAcquire(name, holder, TTL_MS);
+      const { ticket } = busy(await store.tryAcquire(name, newToken(), TTL_MS, slow));
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, next));
+      await store.release(name, holder, PROCESS);
+      busy(await store.tryAcquire(name, second, TTL_MS, next));
+      await elapse(TURN_MS + 20);
+      fenceOf(await store.tryAcquire(name, second, TTL_MS, next));
+      const back = busy(await store.tryAcquire(name, newToken(), TTL_MS, { ...slow, ticket }));
+      assert.equal(back.ticket, ticket);
+    },
+  },
+  {
+    promise: 'keeps a lock that expired for the head of the line',
+    async verify({ store, elapse }) {
+      const [name, head] = [newName(), newPlace()];
+      await store.tryAcquire(name, newToken(), SHORT_TTL_MS);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, head));
+      await elapse(SHORT_TTL_MS + 20);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS));
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS, head));
+    },
+  },
+  {
+    promise: 'forgets a process that leaves the line, and its turn goes to the next',
+    async verify({ store }) {
+      const [name, holder] = [newName(), newToken()];
+      const [first, second] = [newPlace(), newPlace()];
+      await store.tryAcquire(name, holder, TTL_MS);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, first));
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, second));
+      await store.release(name, holder, PROCESS);
+      await store.leave(name, first.process);
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS, second));
+      await store.leave(name, second.process);
+    },
+  },
+  {
+    promise: 'wakes the head of the line, and tells the one behind it to stand by',
+    async verify({ store, elapse }) {
+      const name = newName();
+      const [head, standby] = [newPlace(), newPlace()];
+      const woken: string[] = [];
+      const stops = [head, standby].map(({ process }, index) =>
+        store.onWake(process, (what, role) => {
+          if (what === name) woken.push(`${index} ${role}`);
+        }),
+      );
+      // A subscription may need a moment to stand; messages before that are lost by right.
+      for (let round = 0; round < WAKE_ROUNDS && woken.length < 2; round += 1) {
+        woken.length = 0;
+        const holder = newToken();
+        fenceOf(await store.tryAcquire(name, holder, TTL_MS));
+        busy(await store.tryAcquire(name, newToken(), TTL_MS, head));
+        busy(await store.tryAcquire(name, newToken(), TTL_MS, standby));
+        assert.equal(await store.release(name, holder, PROCESS), 'released');
+        await elapse(WAKE_ROUND_MS);
+        for (const { process } of [standby, head]) await store.leave(name, process);
       }
-      stop();
-      assert.ok(hinted, `no hint within ${HINT_ROUNDS * HINT_ROUND_MS} ms`);
+      for (const stop of stops) stop();
+      assert.deepEqual(woken.slice(0, 2).sort(), ['0 turn', '1 standby']);
     },
   },
 ];

@@ -9,12 +9,14 @@ import {
 import type {
   AcquireReply,
   LockStore,
-  ReleaseListener,
+  Place,
   ReleaseReply,
   Renewal,
   RenewOutcome,
   StoredLock,
+  WakeListener,
 } from '../../core/lock-store.js';
+import { MemoryLine } from './memory-line.js';
 
 /** As long as the Redis store keeps a fence after its grant. */
 const FENCE_LIFE_MS = 86_400_000;
@@ -36,23 +38,35 @@ export class MemoryLockStore implements LockStore {
   readonly kind = 'memory';
   private readonly locks = new Map<string, Entry>();
   private readonly fences = new Map<string, bigint>();
-  private readonly listeners = new Set<ReleaseListener>();
+  private readonly lines = new Map<string, MemoryLine>();
+  private readonly listeners = new Map<string, WakeListener>();
   private grantsUntilSweep = SWEEP_EVERY;
 
   constructor(private readonly clock: Clock = new SystemClock()) {}
 
   async start(): Promise<void> {}
 
-  async tryAcquire(name: string, token: string, ttlMs: number): Promise<AcquireReply> {
+  async tryAcquire(
+    name: string,
+    token: string,
+    ttlMs: number,
+    place?: Place,
+  ): Promise<AcquireReply> {
     const now = this.clock.now();
     const held = this.live(name, now);
     if (held && held.token !== token) {
-      return {
-        status: 'busy',
-        remainingMs: remainingMs(held.expiresAt, now),
-        heldForMs: elapsedMs(held.since, now),
-      };
+      return this.busy(name, remainingMs(held.expiresAt, now), elapsedMs(held.since, now), place);
     }
+    const line = this.lines.get(name);
+    const head = held ? undefined : line?.first(place?.process, now.monoMs);
+    if (line && head !== undefined && head !== place?.process) {
+      const { endsMs, isNew } = line.reserve(head, now.monoMs);
+      const reply = this.busy(name, endsMs - now.monoMs, undefined, place);
+      if (isNew) this.wake(name);
+      return reply;
+    }
+    if (place) this.giveUp(name, place.process);
+    else if (line?.length === 0) this.lines.delete(name);
     const fence = held?.fence ?? this.mint(name, now);
     const expiresAt = plusMs(now, ttlMs);
     this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt });
@@ -73,8 +87,13 @@ export class MemoryLockStore implements LockStore {
   async release(name: string, token: string): Promise<ReleaseReply> {
     if (this.live(name, this.clock.now())?.token !== token) return 'not-held';
     this.locks.delete(name);
-    for (const listener of this.listeners) listener(name);
+    this.giveTurn(name);
     return 'released';
+  }
+
+  async leave(name: string, process: string): Promise<void> {
+    this.giveUp(name, process);
+    if (!this.live(name, this.clock.now())) this.giveTurn(name);
   }
 
   async inspect(name: string): Promise<StoredLock | null> {
@@ -85,9 +104,9 @@ export class MemoryLockStore implements LockStore {
     return { token, fence, remainingMs: remainingMs(expiresAt, now) };
   }
 
-  onRelease(listener: ReleaseListener): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+  onWake(process: string, listener: WakeListener): () => void {
+    this.listeners.set(process, listener);
+    return () => this.listeners.delete(process);
   }
 
   /** Never called: there is no connection that could be lost. */
@@ -97,6 +116,46 @@ export class MemoryLockStore implements LockStore {
 
   async close(): Promise<void> {
     this.listeners.clear();
+  }
+
+  private busy(
+    name: string,
+    remaining: number,
+    heldForMs: number | undefined,
+    place: Place | undefined,
+  ): AcquireReply {
+    let ticket: string | undefined;
+    if (place) {
+      const line = this.lines.get(name) ?? new MemoryLine();
+      this.lines.set(name, line);
+      ticket = line.stand(place.process, place.ticket, this.clock.now().monoMs);
+    }
+    const queued = this.lines.get(name)?.length ?? 0;
+    return { status: 'busy', remainingMs: remaining, heldForMs, queued, ticket };
+  }
+
+  private giveUp(name: string, process: string): void {
+    const line = this.lines.get(name);
+    line?.leave(process);
+    if (line?.length === 0) this.lines.delete(name);
+  }
+
+  /** The lock is free: its turn goes to the first in line. */
+  private giveTurn(name: string): void {
+    const { monoMs } = this.clock.now();
+    const line = this.lines.get(name);
+    const head = line?.first(undefined, monoMs);
+    if (head === undefined) this.lines.delete(name);
+    else if (line?.reserve(head, monoMs).isNew) this.wake(name);
+  }
+
+  private wake(name: string): void {
+    const [head, standby] = this.lines.get(name)?.toWake() ?? [];
+    // Not before the caller's own step is complete, as a message would not be.
+    queueMicrotask(() => {
+      if (head !== undefined) this.listeners.get(head)?.(name, 'turn');
+      if (standby !== undefined) this.listeners.get(standby)?.(name, 'standby');
+    });
   }
 
   private live(name: string, now: Instant): Entry | undefined {

@@ -1,33 +1,71 @@
 -- Takes a lock, or says who is in the way. Idempotent on the token.
--- KEYS[1] lock   KEYS[2] fence   KEYS[3] a key that never exists
--- ARGV[1] token  ARGV[2] TTL in ms
--- Returns {1, fence, server time in ms} when granted, {0, PTTL of the holder, ms it has held (-1: not known)} when busy.
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+-- KEYS[1] lock   KEYS[2] fence   KEYS[3] queue   KEYS[4] seen   KEYS[5] turn   KEYS[6] a key that never exists
+-- ARGV[1] token  ARGV[2] TTL in ms  ARGV[3] channel prefix
+-- ARGV[4] process that waits (absent: one try)  ARGV[5] the ticket it was given before, or ''
+-- Returns {1, fence, server time in ms} when granted, {0, ms that it is busy for at most (-1: for ever),
+-- ms that it has been held (-1: not known), processes in line, ticket or ''} when busy.
+local now = server_time()
+local asking = ARGV[4]
 local holder = redis.call('GET', KEYS[1])
 local last = redis.call('GET', KEYS[2])
 
-local lastFence = 0
+local last_fence = 0
 if last then
-  lastFence = tonumber(last)
-  if not lastFence or lastFence ~= math.floor(lastFence) or lastFence < 0 or lastFence >= 9007199254740991 then
+  last_fence = tonumber(last)
+  if not last_fence or last_fence ~= math.floor(last_fence) or last_fence < 0 or last_fence >= 9007199254740991 then
     return redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
   end
 end
 
-if holder and holder ~= ARGV[1] then
-  redis.call('DEL', KEYS[3]) -- a read-only replica must fail here, not give a verdict
-  local heldMs = -1
-  if last then heldMs = math.max(0, math.floor((now - lastFence) / 1000)) end
-  return {0, redis.call('PTTL', KEYS[1]), heldMs}
-end
-
-if holder and last then -- the reply to an earlier try was lost
+if holder == ARGV[1] and last then -- the reply to an earlier try was lost
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return {1, last, math.floor(now / 1000)}
 end
 
-local fence = math.max(lastFence + 1, now)
+-- The place in the line, taken or refreshed. A process that was taken out comes back with its old ticket.
+local function stand_in_line()
+  local ticket = redis.call('ZSCORE', KEYS[3], asking)
+  if not ticket then
+    ticket = ARGV[5]
+    if ticket == '' then
+      local newest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
+      ticket = string.format('%.0f', math.max((tonumber(newest) or 0) + 1, now))
+    end
+    redis.call('ZADD', KEYS[3], ticket, asking)
+  end
+  redis.call('HSET', KEYS[4], asking, string.format('%.0f', now))
+  redis.call('PEXPIRE', KEYS[3], KEEP_MS)
+  redis.call('PEXPIRE', KEYS[4], KEEP_MS)
+  return string.format('%.0f', tonumber(ticket))
+end
+
+local function busy(ms, held_ms)
+  redis.call('DEL', KEYS[6]) -- a read-only replica must fail here, not give a verdict
+  local ticket = ''
+  if asking then ticket = stand_in_line() end
+  return {0, ms, held_ms, redis.call('ZCARD', KEYS[3]), ticket}
+end
+
+if holder and holder ~= ARGV[1] then
+  local held_ms = -1
+  if last then held_ms = math.max(0, math.floor((now - last_fence) / 1000)) end
+  return busy(redis.call('PTTL', KEYS[1]), held_ms)
+end
+
+-- Free: it belongs to the head of the line, whoever is faster.
+local head = first_in_line(KEYS[3], KEYS[4], KEYS[5], asking, now)
+if head and head ~= asking then
+  local left, is_new = reserve(KEYS[5], head, now)
+  local answer = busy(left, -1)
+  if is_new then wake(KEYS[3], ARGV[3], KEYS[1], head, asking) end
+  return answer
+end
+if head then
+  take_out(KEYS[3], KEYS[4], head)
+  redis.call('DEL', KEYS[5])
+end
+
+local fence = math.max(last_fence + 1, now)
 local printed = string.format('%.0f', fence)
 -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
 redis.call('SET', KEYS[2], printed, 'PXAT', string.format('%.0f', math.floor(fence / 1000) + 86400000))

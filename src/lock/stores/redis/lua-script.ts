@@ -2,13 +2,25 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 
-/** A script of a `.lua` file beside this one, sent by its hash and, where the server has forgotten it, by its text. */
+/** What a script is made of: files beside this one, joined in order, `$NAME` replaced by a constant. */
+export interface LuaParts {
+  readonly files: readonly string[];
+  readonly constants?: Readonly<Record<string, number>>;
+}
+
+/** A script, sent by its hash and, where the server has forgotten it, by its text. */
 export class LuaScript {
   readonly text: string;
   private readonly sha: string;
 
-  constructor(file: string) {
-    this.text = readFileSync(new URL(file, import.meta.url), 'utf8');
+  constructor({ files, constants = {} }: LuaParts) {
+    const joined = files
+      .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
+      .join('\n');
+    this.text = joined.replace(/\$([A-Z_]+)/g, (_match, name: string) => {
+      if (constants[name] === undefined) throw new Error(`${files.join()}: no constant ${name}`);
+      return String(constants[name]);
+    });
     this.sha = createHash('sha1').update(this.text).digest('hex');
   }
 

@@ -2,16 +2,18 @@ import type { Redis } from 'ioredis';
 import type {
   AcquireReply,
   LockStore,
-  ReleaseListener,
+  Place,
   ReleaseReply,
   Renewal,
   RenewOutcome,
   StoredLock,
+  WakeListener,
 } from '../../core/lock-store.js';
 import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
-import { LuaScript } from './lua-script.js';
+import type { LuaScript } from './lua-script.js';
 import { assertUsableClient } from './redis-client-options.js';
 import { RedisSubscriber } from './redis-subscriber.js';
+import { scripts } from './scripts.js';
 
 /** What a Redis lock store is made of. */
 export interface RedisLockStoreOptions {
@@ -26,11 +28,6 @@ export interface RedisLockStoreOptions {
    */
   readonly prefix?: string | undefined;
 }
-
-const acquire = new LuaScript('./acquire.lua');
-const renew = new LuaScript('./renew.lua');
-const release = new LuaScript('./release.lua');
-const inspect = new LuaScript('./inspect.lua');
 
 /**
  * Locks on one Redis server (6.2 or later), or on the master that Sentinel names. The lock is a
@@ -58,8 +55,8 @@ export class RedisLockStore implements LockStore {
     }
     this.client = client;
     this.prefix = prefix;
-    this.channel = `${prefix}released`;
-    this.subscriber = new RedisSubscriber(client, this.channel);
+    this.channel = `${prefix}wake:`;
+    this.subscriber = new RedisSubscriber(client, this.channel, prefix);
     client.on('ready', this.onReady);
   }
 
@@ -68,14 +65,35 @@ export class RedisLockStore implements LockStore {
     if (this.client.status === 'wait') await this.client.connect().catch(() => undefined);
   }
 
-  async tryAcquire(name: string, token: string, ttlMs: number): Promise<AcquireReply> {
-    const reply = await this.ask(name, acquire, this.keys(name), [token, ttlMs]);
-    const [granted, value, ms] = reply as [0 | 1, string | number, number];
+  async tryAcquire(
+    name: string,
+    token: string,
+    ttlMs: number,
+    place?: Place,
+  ): Promise<AcquireReply> {
+    const { lock, fence, queue, seen, turn, absent } = this.keys(name);
+    const args = [token, ttlMs, this.channel];
+    if (place) args.push(place.process, place.ticket ?? '');
+    const reply = await this.ask(
+      name,
+      scripts.acquire,
+      [lock, fence, queue, seen, turn, absent],
+      args,
+    );
+    const [granted, value, ms, queued, ticket] = reply as [
+      0 | 1,
+      string | number,
+      number,
+      number,
+      string,
+    ];
     if (granted === 1) return { status: 'granted', fence: BigInt(value), storeTimeMs: ms };
     return {
       status: 'busy',
       remainingMs: Number(value) < 0 ? undefined : Number(value),
       heldForMs: ms < 0 ? undefined : ms,
+      queued,
+      ticket: ticket === '' ? undefined : ticket,
     };
   }
 
@@ -85,15 +103,23 @@ export class RedisLockStore implements LockStore {
     return this.batches ? outcomes : this.renewEach(renewals);
   }
 
-  async release(name: string, token: string): Promise<ReleaseReply> {
-    const [lock, , absent] = this.keys(name);
-    const args = [token, this.channel, name];
-    const reply = await this.ask(name, release, [lock, absent], args);
-    return reply === 1 ? 'released' : 'not-held';
+  async release(name: string, token: string, process: string): Promise<ReleaseReply> {
+    const { lock, queue, seen, turn, absent } = this.keys(name);
+    const keys = [lock, queue, seen, turn, absent];
+    const reply = await this.ask(name, scripts.release, keys, [token, this.channel, process]);
+    // Next is another waiter of the same process: no message was needed for that.
+    if (reply === 2) this.subscriber.tell(process, name, 'turn');
+    return reply === 0 ? 'not-held' : 'released';
+  }
+
+  async leave(name: string, process: string): Promise<void> {
+    const { lock, queue, seen, turn } = this.keys(name);
+    await this.ask(name, scripts.leave, [lock, queue, seen, turn], [process, this.channel]);
   }
 
   async inspect(name: string): Promise<StoredLock | null> {
-    const reply = await this.ask(name, inspect, this.keys(name), []);
+    const { lock, fence: fenceKey, absent } = this.keys(name);
+    const reply = await this.ask(name, scripts.inspect, [lock, fenceKey, absent], []);
     const [token, pttl, fence] = reply as [string?, number?, string?];
     if (token === undefined) return null;
     const known = fence !== undefined && /^\d+$/.test(fence);
@@ -104,8 +130,8 @@ export class RedisLockStore implements LockStore {
     };
   }
 
-  onRelease(listener: ReleaseListener): () => void {
-    return this.subscriber.add(listener);
+  onWake(process: string, listener: WakeListener): () => void {
+    return this.subscriber.add(process, listener);
   }
 
   onReconnect(listener: () => void): () => void {
@@ -118,9 +144,17 @@ export class RedisLockStore implements LockStore {
     this.subscriber.close();
   }
 
-  private keys(name: string): [lock: string, fence: string, absent: string] {
+  private keys(name: string) {
     const lock = this.prefix + name;
-    return [lock, `{${lock}}:fence`, `{${lock}}:none`];
+    const tag = `{${lock}}`;
+    return {
+      lock,
+      fence: `${tag}:fence`,
+      queue: `${tag}:queue`,
+      seen: `${tag}:seen`,
+      turn: `${tag}:turn`,
+      absent: `${tag}:none`,
+    };
   }
 
   private renewEach(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -131,12 +165,12 @@ export class RedisLockStore implements LockStore {
 
   private async renewTogether(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     const keys = renewals.flatMap(({ name }) => {
-      const [lock, , absent] = this.keys(name);
+      const { lock, absent } = this.keys(name);
       return [lock, absent];
     });
     const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);
     try {
-      const replies = (await this.ask(undefined, renew, keys, args)) as (0 | 1 | string)[];
+      const replies = (await this.ask(undefined, scripts.renew, keys, args)) as (0 | 1 | string)[];
       return replies.map((reply) =>
         reply === 1 ? 'renewed' : reply === 0 ? 'not-owner' : 'unknown',
       );

@@ -1,24 +1,34 @@
 import type { Redis } from 'ioredis';
-import type { ReleaseListener } from '../../core/lock-store.js';
+import type { WakeListener } from '../../core/lock-store.js';
 
 /**
- * One connection of its own that listens to one channel, from the first listener on. After every
- * (re)subscription the listeners are told to look at everything, since hints may have been missed.
+ * One connection of its own, from the first listener on, with a channel per listening process (one,
+ * unless several engines share the store). After every (re)subscription the listeners are told to
+ * look at everything, since messages may have been missed.
  */
 export class RedisSubscriber {
-  private readonly listeners = new Set<ReleaseListener>();
+  private readonly listeners = new Map<string, WakeListener>();
   private connection: Redis | undefined;
   private closed = false;
 
   constructor(
     private readonly client: Redis,
-    private readonly channel: string,
+    private readonly channelPrefix: string,
+    private readonly keyPrefix: string,
   ) {}
 
-  add(listener: ReleaseListener): () => void {
-    this.listeners.add(listener);
-    if (!this.closed) this.connection ??= this.connect();
-    return () => this.listeners.delete(listener);
+  add(process: string, listener: WakeListener): () => void {
+    this.listeners.set(process, listener);
+    if (!this.closed) {
+      if (!this.connection) this.connection = this.connect();
+      else if (this.connection.status === 'ready') this.subscribe(this.connection, process);
+    }
+    return () => this.listeners.delete(process);
+  }
+
+  /** Passes a message on, come from the server or from this very process. */
+  tell(process: string, name: string | undefined, role: 'turn' | 'standby'): void {
+    this.listeners.get(process)?.(name, role);
   }
 
   close(): void {
@@ -34,23 +44,31 @@ export class RedisSubscriber {
       connectionName: 'doclock-subscriber',
     });
     connection.on('ready', () => {
-      connection.subscribe(this.channel).then(
-        () => this.tell(undefined),
-        // Hints are a convenience: without rights on the channel waiters look by themselves.
-        (error: Error) => this.warn(`cannot subscribe to "${this.channel}": ${error.message}`),
-      );
+      for (const process of this.listeners.keys()) this.subscribe(connection, process);
     });
-    connection.on('message', (_channel: string, name: string) => this.tell(name));
+    connection.on('message', (channel: string, message: string) => {
+      const process = channel.slice(this.channelPrefix.length);
+      const isStandby = message.startsWith('?');
+      const name = message.slice(this.keyPrefix.length + (isStandby ? 1 : 0));
+      this.tell(process, name, isStandby ? 'standby' : 'turn');
+    });
     // The main connection has the same trouble and reports it; this one only comes back by itself.
     connection.on('error', () => undefined);
     return connection;
   }
 
-  private tell(name: string | undefined): void {
-    for (const listener of this.listeners) listener(name);
+  private subscribe(connection: Redis, process: string): void {
+    connection.subscribe(this.channelPrefix + process).then(
+      () => this.tell(process, undefined, 'turn'),
+      // Messages are a convenience: without rights on the channel waiters look by themselves.
+      (error: Error) => {
+        if (this.closed || connection.status !== 'ready') return; // it subscribes again when it is back
+        warn(this.channelPrefix + process, error);
+      },
+    );
   }
+}
 
-  private warn(message: string): void {
-    if (!this.closed) process.emitWarning(message, 'LockHintWarning');
-  }
+function warn(channel: string, error: Error): void {
+  process.emitWarning(`cannot subscribe to "${channel}": ${error.message}`, 'LockWakeWarning');
 }

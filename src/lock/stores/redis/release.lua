@@ -1,11 +1,16 @@
--- Deletes a lock if the token holds it, and hints at it to waiters.
--- KEYS[1] lock   KEYS[2] a key that never exists
--- ARGV[1] token  ARGV[2] channel  ARGV[3] name
--- Returns 1 (released) or 0 (not held by this token).
+-- Deletes a lock if the token holds it, reserves the turn of the next in line and wakes it.
+-- KEYS[1] lock   KEYS[2] queue   KEYS[3] seen   KEYS[4] turn   KEYS[5] a key that never exists
+-- ARGV[1] token  ARGV[2] channel prefix  ARGV[3] process that releases
+-- Returns 0 (not held by this token), 1 (released), 2 (released, and the releasing process is next itself).
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  redis.call('DEL', KEYS[2]) -- a read-only replica must fail here, not give a verdict
+  redis.call('DEL', KEYS[5]) -- a read-only replica must fail here, not give a verdict
   return 0
 end
 redis.call('DEL', KEYS[1])
-redis.pcall('PUBLISH', ARGV[2], ARGV[3]) -- last, and allowed to fail: without rights on the channel waiters look by themselves
-return 1
+if redis.call('EXISTS', KEYS[2]) == 0 then return 1 end
+local now = server_time()
+local head = first_in_line(KEYS[2], KEYS[3], KEYS[4], ARGV[3], now)
+if not head then return 1 end
+reserve(KEYS[4], head, now)
+wake(KEYS[2], ARGV[2], KEYS[1], head, ARGV[3])
+return head == ARGV[3] and 2 or 1

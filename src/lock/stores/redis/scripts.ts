@@ -1,0 +1,13 @@
+import { PLACE_DEAD_MS, TURN_MS } from '../../core/lock-store.js';
+import { LuaScript } from './lua-script.js';
+
+const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS };
+
+/** The scripts of the Redis lock store, each one atomic step on the server. */
+export const scripts = Object.freeze({
+  acquire: new LuaScript({ files: ['./queue.lua', './acquire.lua'], constants }),
+  renew: new LuaScript({ files: ['./renew.lua'] }),
+  release: new LuaScript({ files: ['./queue.lua', './release.lua'], constants }),
+  leave: new LuaScript({ files: ['./queue.lua', './leave.lua'], constants }),
+  inspect: new LuaScript({ files: ['./inspect.lua'] }),
+});
