@@ -12,6 +12,7 @@ export { Database } from './database.js';
 export { type DatabaseDialect } from './dialect.js';
 export { changedRows, guardedWrite } from './guarded-write.js';
 export { InstanceLock, InstanceLockError } from './instance-lock.js';
+export { InstanceModule } from './instance.module.js';
 export { migrate } from './migrate.js';
 export {
   type DocumentRow,
