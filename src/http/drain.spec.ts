@@ -16,7 +16,7 @@ describe('the drain', () => {
     const failed = drain.track(Promise.reject(new Error('a failure of the work')));
     await expect(failed).rejects.toThrow('a failure of the work');
     drain.signal.addEventListener('abort', () => order.push('told'));
-    const drained = drain.onModuleDestroy().then(() => order.push('drained'));
+    const drained = drain.run().then(() => order.push('drained'));
     finish();
     await drained;
     expect(order).toEqual(['told', 'first', 'second', 'drained']);
@@ -27,7 +27,7 @@ describe('the drain', () => {
     const drain = new Drain(resolveConfig({ SHUTDOWN_GRACE_MS: '30' }));
     void drain.track(new Promise(() => {}));
     const startedAt = performance.now();
-    await drain.onModuleDestroy();
+    await drain.run();
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(29);
   });
 });

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
 
 /**
@@ -7,7 +7,7 @@ import { APP_CONFIG, type AppConfig } from '../config/index.js';
  * aborted by the lock module.
  */
 @Injectable()
-export class Drain implements OnModuleDestroy {
+export class Drain {
   private readonly logger = new Logger(Drain.name);
   private readonly shutdown = new AbortController();
   private readonly work = new Set<Promise<unknown>>();
@@ -27,7 +27,8 @@ export class Drain implements OnModuleDestroy {
     return work;
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** Begins the shutdown; resolves when nothing is under way any more, or at the end of the grace. */
+  async run(): Promise<void> {
     this.shutdown.abort();
     const { shutdownGraceMs } = this.config.http;
     const deadline = performance.now() + shutdownGraceMs;

@@ -22,6 +22,19 @@ export const PROBLEM_KINDS = {
     title: 'The service failed',
     detail: 'Something unexpected happened; the log of the replica in X-Served-By says more.',
   },
+  invalid_cursor: { status: 400, title: 'The cursor is not valid' },
+  database_unavailable: {
+    status: 503,
+    title: 'The database is not available',
+    detail: 'The database gave no answer. Repeat the request.',
+    retryAfterSeconds: 1,
+  },
+  embedding_failed: {
+    status: 503,
+    title: 'The embedding model failed',
+    detail: 'The embedding model gave no answer. Repeat the request.',
+    retryAfterSeconds: 1,
+  },
   unavailable: { status: 503, title: 'The service is not available', retryAfterSeconds: 1 },
   not_ready: { status: 503, title: 'This replica is not ready', retryAfterSeconds: 1 },
   lease_lost: {

@@ -33,6 +33,10 @@ export function problem(
   detail?: string,
   extension?: object,
 ): Problem {
-  const type = `urn:doclock:problem:${code}`;
-  return { type, title, status, code, ...(detail && { detail }), ...extension };
+  return { type: problemType(code), title, status, code, ...(detail && { detail }), ...extension };
+}
+
+/** The `type` of a code. */
+export function problemType(code: string): string {
+  return `urn:doclock:problem:${code}`;
 }

@@ -1,6 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { codeOfStatus, isProblemCode, PROBLEM_KINDS, type ProblemCode } from './problem-kinds.js';
-import { type Problem, type ProblemKind, problem } from './problem.js';
+import { lockProblem } from '../lock/index.js';
+import { type Problem, type ProblemKind, problem, problemType } from './problem.js';
 
 /** A problem and the seconds for its Retry-After, if it has one. */
 export interface Translation {
@@ -9,11 +10,16 @@ export interface Translation {
 }
 
 /**
- * What the service answers to an error: by the `code` of a feature's error (whose `extension`
+ * What the service answers to an error: a lock error as the lock module says; else by the `code` of a feature's error (whose `extension`
  * object, if any, joins the body), by the status of the framework's; everything else is a fault, and
  * its message stays in the log.
  */
 export function translate(error: unknown): Translation {
+  const lock = lockProblem(error);
+  if (lock) {
+    const { body, retryAfterSeconds } = lock;
+    return { body: { ...body, type: problemType(body.code) }, retryAfterSeconds };
+  }
   if (error instanceof HttpException) {
     const status = error.getStatus();
     return build(codeOfStatus(status), error.message, { status });

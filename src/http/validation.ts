@@ -1,4 +1,4 @@
-import { type ValidationError, ValidationPipe } from '@nestjs/common';
+import { type Type, type ValidationError, ValidationPipe } from '@nestjs/common';
 
 /** One reason why one field of a request was refused. */
 export interface FieldError {
@@ -29,6 +29,15 @@ export function requestValidation(): ValidationPipe {
     exceptionFactory: (errors) =>
       new ValidationFailedError(errors.flatMap((error) => fields(error))),
   });
+}
+
+/**
+ * A value that only the handler can tell the class of, checked as the pipe would check it.
+ * @throws ValidationFailedError
+ */
+export async function validated<T extends object>(type: Type<T>, value: unknown): Promise<T> {
+  const checked: T = await requestValidation().transform(value, { type: 'body', metatype: type });
+  return checked;
 }
 
 function fields(error: ValidationError, prefix = ''): FieldError[] {
