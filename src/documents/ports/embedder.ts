@@ -21,6 +21,9 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
+/** The injection token of the Embedder. */
+export const EMBEDDER = Symbol('Embedder');
+
 /** The model failed, or did not answer in time. Trying again may help. */
 export class EmbeddingError extends Error {
   readonly code = 'embedding_failed';

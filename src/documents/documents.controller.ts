@@ -1,0 +1,91 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+  StreamableFile,
+  UploadedFile,
+  UseInterceptors,
+} from '@nestjs/common';
+import { FileInterceptor, type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
+import { type FastifyReply } from 'fastify';
+import { type DocumentListView, DocumentReader } from './document-reader.js';
+import { DocumentsService } from './documents.service.js';
+import { type DocumentView } from './dto/document.view.js';
+import { DocumentId } from './dto/document-id.dto.js';
+import { ListQuery } from './dto/list-query.dto.js';
+import { readUpload } from './upload/read-upload.js';
+
+// One file of up to the body limit, and a title: a form is kept in memory.
+const oneFile = FileInterceptor('file', { limits: { files: 1, fields: 1, fieldSize: 2_000 } });
+
+/** Documents as a resource. */
+@Controller('documents')
+export class DocumentsController {
+  constructor(
+    private readonly documents: DocumentsService,
+    private readonly reader: DocumentReader,
+  ) {}
+
+  @Post()
+  @UseInterceptors(oneFile)
+  async create(
+    @UploadedFile() file: UploadedMultipartFile | undefined,
+    @Body() body: unknown,
+    @Headers('content-type') contentType: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DocumentView> {
+    const view = await this.documents.create(await readUpload({ contentType, file, body }));
+    void reply.header('location', `/documents/${view.id}`);
+    return view;
+  }
+
+  @Put(':id')
+  @UseInterceptors(oneFile)
+  async put(
+    @Param() { id }: DocumentId,
+    @UploadedFile() file: UploadedMultipartFile | undefined,
+    @Body() body: unknown,
+    @Headers('content-type') contentType: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DocumentView> {
+    const upload = await readUpload({ contentType, file, body });
+    const { view, isNew } = await this.documents.put(id, upload);
+    void reply.code(isNew ? 201 : 200).header('location', `/documents/${id}`);
+    return view;
+  }
+
+  @Get()
+  list(@Query() query: ListQuery): Promise<DocumentListView> {
+    return this.reader.list(query);
+  }
+
+  @Get(':id')
+  read(@Param() { id }: DocumentId): Promise<DocumentView> {
+    return this.reader.read(id);
+  }
+
+  @Get(':id/content')
+  async content(
+    @Param() { id }: DocumentId,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<StreamableFile> {
+    const { mediaType, bytes } = await this.documents.content(id);
+    const type = mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType;
+    void reply.header('x-content-type-options', 'nosniff');
+    return new StreamableFile(bytes, { type, length: bytes.length, disposition: 'attachment' });
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  delete(@Param() { id }: DocumentId): Promise<void> {
+    return this.documents.delete(id);
+  }
+}

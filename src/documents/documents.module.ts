@@ -1,0 +1,46 @@
+import { Module } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/index.js';
+import { SqlVectorStore } from './adapters/sql-vector-store.js';
+import { UseEmbedder } from './adapters/use-embedder.js';
+import { DocumentReader } from './document-reader.js';
+import { DocumentRunsRepository } from './document-runs.repository.js';
+import { DocumentsController } from './documents.controller.js';
+import { DocumentsRepository } from './documents.repository.js';
+import { DocumentsService } from './documents.service.js';
+import { Extractor } from './pipeline/extract/index.js';
+import { Pipeline } from './pipeline/run/pipeline.js';
+import { Sweeper } from './pipeline/run/sweeper.js';
+import { WorkerThreads } from './pipeline/run/worker-threads.js';
+import { EMBEDDER } from './ports/embedder.js';
+import { VECTOR_STORE } from './ports/vector-store.js';
+import { ProcessingController } from './processing.controller.js';
+import { ProcessingService } from './processing.service.js';
+import { ProgressStream } from './progress-stream.js';
+import { SearchService } from './search.service.js';
+
+/** Documents: taken in, processed by one worker at a time, searched. */
+@Module({
+  controllers: [DocumentsController, ProcessingController],
+  providers: [
+    DocumentsRepository,
+    DocumentRunsRepository,
+    DocumentReader,
+    DocumentsService,
+    ProcessingService,
+    ProgressStream,
+    SearchService,
+    Pipeline,
+    Sweeper,
+    WorkerThreads,
+    { provide: VECTOR_STORE, useClass: SqlVectorStore },
+    {
+      provide: EMBEDDER,
+      inject: [APP_CONFIG],
+      useFactory: ({ documents }: AppConfig) =>
+        new UseEmbedder({ workers: documents.embedWorkers }),
+    },
+    { provide: Extractor, useFactory: () => new Extractor() },
+  ],
+  exports: [VECTOR_STORE],
+})
+export class DocumentsModule {}

@@ -1,0 +1,18 @@
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+
+/** Which part of the list of documents. */
+export class ListQuery {
+  /** How many documents at most. */
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  limit: number = 20;
+
+  /** The `nextCursor` of the page before. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(300)
+  cursor?: string;
+}

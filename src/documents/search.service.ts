@@ -1,0 +1,49 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DocumentNotFoundError } from './documents.errors.js';
+import { DocumentsRepository } from './documents.repository.js';
+import { EMBEDDER, type Embedder } from './ports/embedder.js';
+import { type Hit, VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
+
+/** The best passages of a document for a question. */
+export interface SearchView {
+  readonly id: string;
+  readonly query: string;
+  /** Best first; empty while nothing of the document is published. */
+  readonly passages: readonly Hit[];
+}
+
+// A document is published again during a search about never; twice in a row is a loop.
+const attempts = 3;
+
+/** Finds passages by meaning, in what is published only. */
+@Injectable()
+export class SearchService {
+  constructor(
+    private readonly documents: DocumentsRepository,
+    @Inject(EMBEDDER) private readonly embedder: Embedder,
+    @Inject(VECTOR_STORE) private readonly vectors: VectorStore,
+  ) {}
+
+  /** Costs one embedding and a look at every passage of the document. @throws DocumentNotFoundError */
+  async search(id: string, query: string, limit: number): Promise<SearchView> {
+    let generation = await this.published(id);
+    if (generation === null) return { id, query, passages: [] };
+    const [vector] = await this.embedder.embed([query]);
+    for (let attempt = 1; generation !== null && vector; attempt += 1) {
+      const passages = await this.vectors.search(id, generation, vector, limit);
+      const now = await this.published(id);
+      // Nothing found may mean that a newer generation has replaced this one in the meantime.
+      if (passages.length > 0 || now === generation || attempt === attempts) {
+        return { id, query, passages };
+      }
+      generation = now;
+    }
+    return { id, query, passages: [] };
+  }
+
+  private async published(id: string): Promise<bigint | null> {
+    const document = await this.documents.find(id);
+    if (!document) throw new DocumentNotFoundError(id);
+    return document.generation;
+  }
+}

@@ -1,0 +1,21 @@
+import { type DocumentMediaType } from './media-type.js';
+
+/** A document as it comes in. */
+export interface Upload {
+  readonly title: string;
+  readonly mediaType: DocumentMediaType;
+  readonly bytes: Uint8Array;
+}
+
+/** The longest title, in characters; a longer file name is cut. */
+export const MAX_TITLE_LENGTH = 200;
+
+/** A title without control characters and outer white space; `fallback` where nothing is left. */
+export function tidyTitle(given: string, fallback: string): string {
+  const tidy = given
+    .replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_TITLE_LENGTH)
+    .trim();
+  return tidy === '' ? fallback : tidy;
+}
