@@ -1,16 +1,60 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import { type AppConfig, ConfigModule } from './config/index.js';
+import { type DynamicModule, Module, type OnModuleDestroy } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig, ConfigModule } from './config/index.js';
+import { DatabaseModule, InstanceLock, InstanceModule } from './database/index.js';
 import { HealthModule } from './health/index.js';
-import { HttpModule } from './http/index.js';
-import { RedisModule } from './redis/index.js';
+import { Drain, HttpModule } from './http/index.js';
+import { DocumentsModule } from './documents/index.js';
+import { LockModule, type LockModuleOptions } from './lock/index.js';
+import { RedisClients, RedisModule } from './redis/index.js';
 
-/** Joins the rooms: the only place that knows them all. */
+/**
+ * Joins the rooms: the only place that knows them all. Shutdown begins with the drain, and then goes
+ * backwards through the imports: what comes later may use what comes earlier until its own end.
+ */
 @Module({})
-export class AppModule {
+export class AppModule implements OnModuleDestroy {
+  constructor(private readonly drain: Drain) {}
+
   static forRoot(config: AppConfig): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.forRoot(config), HttpModule, RedisModule, HealthModule],
+      imports: [
+        ConfigModule.forRoot(config),
+        HttpModule,
+        InstanceModule,
+        DatabaseModule.forRootAsync({
+          inject: [APP_CONFIG, InstanceLock], // the lock first: nothing touches a folder of others
+          useFactory: ({ dataDir, databaseUrl }: AppConfig) => ({
+            dataDir,
+            url: databaseUrl ?? undefined,
+          }),
+        }),
+        RedisModule,
+        LockModule.forRootAsync({
+          inject: [APP_CONFIG, RedisClients],
+          useFactory: lockOptions,
+          exceptionFilter: false, // ProblemFilter answers lock errors with the same mapping
+        }),
+        DocumentsModule,
+        HealthModule,
+      ],
     };
   }
+
+  onModuleDestroy(): Promise<void> {
+    return this.drain.run();
+  }
+}
+
+function lockOptions({ lock, instanceId }: AppConfig, clients: RedisClients): LockModuleOptions {
+  const { store, prefix, ...defaults } = lock;
+  return {
+    store:
+      store === 'redis'
+        ? { kind: 'redis', client: clients.create('locks'), prefix }
+        : { kind: 'memory' },
+    instanceId,
+    shutdownGraceMs: 0, // the drain has waited before
+    ...defaults,
+  };
 }

@@ -1,17 +1,14 @@
-import { ConsoleLogger } from '@nestjs/common';
+import { type LoggerService } from '@nestjs/common';
 import { type AppConfig, loadConfig } from './config/index.js';
 import { createApp } from './create-app.js';
+import { ServiceLogger } from './service-logger.js';
 
 // How much longer than the drain the rest of the shutdown may take before the process ends by force.
 const closingMs = 5_000;
 
 async function start(): Promise<void> {
   const config = loadConfig();
-  const json = config.logFormat === 'json';
-  const logger = new ConsoleLogger('Service', {
-    json,
-    colors: !json && Boolean(process.stdout.isTTY),
-  });
+  const logger = new ServiceLogger(config);
   const app = await createApp(config, logger);
   let stopping = false;
   const stop = async (signal: string) => {
@@ -34,7 +31,7 @@ async function start(): Promise<void> {
   announce(logger, config, await app.getUrl());
 }
 
-function announce(logger: ConsoleLogger, config: AppConfig, url: string): void {
+function announce(logger: LoggerService, config: AppConfig, url: string): void {
   logger.log(`${config.instanceId} listens on ${url}.`);
   if (config.lock.store === 'memory') {
     logger.log(

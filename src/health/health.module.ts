@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import { DocumentsModule } from '../documents/index.js';
 import { HealthController } from './health.controller.js';
 import { Readiness } from './readiness.js';
 
 /** `/health/live` and `/health/ready`. */
 @Module({
-  imports: [TerminusModule.forRoot({ logger: false })],
+  imports: [TerminusModule.forRoot({ logger: false }), DocumentsModule],
   controllers: [HealthController],
   providers: [Readiness],
 })

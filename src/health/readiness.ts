@@ -1,10 +1,13 @@
-import { Injectable, ServiceUnavailableException } from '@nestjs/common';
+import { Inject, Injectable, ServiceUnavailableException } from '@nestjs/common';
 import {
   HealthCheckService,
   type HealthCheckResult,
   HealthIndicatorService,
 } from '@nestjs/terminus';
+import { Database } from '../database/index.js';
+import { VECTOR_STORE, type VectorStore } from '../documents/index.js';
 import { Drain } from '../http/index.js';
+import { LockHealth } from '../lock/index.js';
 import { NotReadyError } from './health.errors.js';
 
 /** Whether this replica should get requests. */
@@ -14,6 +17,9 @@ export class Readiness {
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
     private readonly drain: Drain,
+    private readonly database: Database,
+    private readonly locks: LockHealth,
+    @Inject(VECTOR_STORE) private readonly vectors: VectorStore,
   ) {}
 
   /**
@@ -25,6 +31,9 @@ export class Readiness {
     try {
       return await this.health.check([
         () => (this.drain.signal.aborted ? accepting.down('shutting down') : accepting.up()),
+        () => this.indicators.check('database').attempt(() => this.database.ping()),
+        () => this.indicators.check('locks').attempt(() => this.locks.probe()),
+        () => this.indicators.check('vectors').attempt(() => this.vectors.ping()),
       ]);
     } catch (error) {
       if (!(error instanceof ServiceUnavailableException)) throw error;

@@ -1,7 +1,9 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { APP_CONFIG, type AppConfig, type RedisAddress } from '../config/index.js';
-import { REDIS_OPTIONS } from './redis-options.js';
+import { redisLockClientOptions } from '../lock/index.js';
+
+const keepAliveMs = 5_000;
 
 /** Creates and closes every Redis client of the service; nobody else constructs one. */
 @Injectable()
@@ -44,8 +46,13 @@ export class RedisClients implements OnApplicationShutdown {
 }
 
 function connect(address: RedisAddress, connectionName: string): Redis {
-  const options = { ...REDIS_OPTIONS, connectionName };
+  const options = { ...redisLockClientOptions, connectionName, keepAlive: keepAliveMs };
   return address.kind === 'single'
     ? new Redis(address.url, options)
-    : new Redis({ ...options, sentinels: [...address.sentinels], name: address.name });
+    : new Redis({
+        ...options,
+        sentinels: [...address.sentinels],
+        name: address.name,
+        sentinelRetryStrategy: redisLockClientOptions.retryStrategy,
+      });
 }
