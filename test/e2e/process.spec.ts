@@ -1,22 +1,95 @@
-import { describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DocumentsClient } from '../support/documents-client.js';
+import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
+import { startRedis } from '../support/redis.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 describe('the process', () => {
-  it('says where locks live, answers, and ends with 0 soon after SIGTERM', async () => {
-    await using service = await ServiceProcess.start({ INSTANCE_ID: 'me' });
-    expect(service.output).toContain('Locks live in this process only');
-    const alive = await service.fetch('/health/live');
-    expect(alive.headers.get('x-served-by')).toBe('me');
-    const startedAt = performance.now();
-    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  let dataDir: string;
+  let first: ServiceProcess;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'process-'));
+    first = await ServiceProcess.start({
+      INSTANCE_ID: 'me',
+      DATA_DIR: dataDir,
+      DEMO_STEP_DELAY_MS: '2000',
+      SHUTDOWN_GRACE_MS: '300',
+    });
   });
 
-  it('refuses wrong settings with 1, all mistakes and no stack', async () => {
-    await using service = await ServiceProcess.spawn({ LOCK_STORE: 'etcd', CHUNK_OVERLAP: '600' });
+  afterAll(async () => {
+    await first?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const refusal = async (env: Record<string, string>) => {
+    await using service = await ServiceProcess.spawn(env);
     expect(await service.exited).toEqual({ code: 1, signal: null });
-    expect(service.output).toContain('LOCK_STORE is "etcd"; it must be');
-    expect(service.output).toContain('CHUNK_OVERLAP is 600');
+    expect(service.output).toContain('The service did not start: ');
     expect(service.output).not.toMatch(/^\s+at /m);
+    return service.output;
+  };
+
+  it('says where locks live, and names itself', async () => {
+    expect(first.output).toContain('Locks live in this process only');
+    const alive = await first.fetch('/health/live');
+    expect(alive.headers.get('x-served-by')).toBe('me');
+  });
+
+  it('refuses wrong settings, all mistakes at once', async () => {
+    const output = await refusal({ LOCK_STORE: 'etcd', CHUNK_OVERLAP: '600' });
+    expect(output).toContain('LOCK_STORE is "etcd"; it must be');
+    expect(output).toContain('CHUNK_OVERLAP is 600');
+  });
+
+  it('refuses a data folder whose locks live in another process', async () => {
+    const folder = { DATA_DIR: dataDir };
+    const [alone, shared] = await Promise.all([
+      refusal(folder),
+      refusal({ ...folder, REDIS_URL: 'redis://127.0.0.1:1' }),
+    ]);
+    expect(alone).toContain('instance.lock is held by another process');
+    expect(shared).toContain('instance.lock is held exclusively by another process');
+  });
+
+  it('refuses a port that is taken, and a database that is not there', async () => {
+    const [port, database] = await Promise.all([
+      refusal({ PORT: new URL(first.url).port }),
+      refusal({ DATABASE_URL: 'postgres://127.0.0.1:1/none', LOCK_STORE: 'memory' }),
+    ]);
+    expect(port).toContain('EADDRINUSE');
+    expect(database).toContain('The database is unavailable');
+  });
+
+  it('starts without its Redis, is not ready then, and becomes so when Redis comes', async () => {
+    const port = await freePort();
+    await using service = await ServiceProcess.spawn({ REDIS_URL: `redis://127.0.0.1:${port}` });
+    await eventually(async () => (await service.fetch('/health/live')).ok, { timeoutMs: 20_000 });
+    expect((await service.fetch('/health/ready')).status).toBe(503);
+    await using redis = await startRedis({ port });
+    await service.ready();
+    expect(redis.port).toBe(port);
+  });
+
+  it('ends with 0 soon after SIGTERM, aborting what outlives the grace', async () => {
+    const client = new DocumentsClient(first);
+    await client.put('slow', 'A text that takes ten seconds.');
+    const request = client.process('slow');
+    await eventually(async () => (await client.get('slow')).state === 'processing');
+    const startedAt = performance.now();
+    const exit = first.kill('SIGTERM');
+    expect(await request).toMatchObject({ status: 503, body: { code: 'lease_lost' } });
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(first.output).toContain('did not end within 300 ms');
+    await using next = await ServiceProcess.start({ DATA_DIR: dataDir });
+    const successor = new DocumentsClient(next);
+    expect(await successor.get('slow')).toMatchObject({ state: 'interrupted' });
+    expect(await successor.process('slow')).toMatchObject({ status: 200 });
   });
 });
