@@ -8,7 +8,7 @@ import { LockManager, type LockManagerOptions } from '../core/lock-manager.js';
 import { LockOptionsError } from '../core/lock.errors.js';
 
 /** How long holders may take to finish when the application shuts down, in ms. */
-export const DEFAULT_SHUTDOWN_GRACE_MS = 30_000;
+const DEFAULT_SHUTDOWN_GRACE_MS = 30_000;
 
 /** What a LockService is made of. */
 export interface LockServiceOptions extends LockManagerOptions {

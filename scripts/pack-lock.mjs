@@ -1,0 +1,90 @@
+/**
+ * Makes the npm package `doclock` from the built lock module: `node scripts/pack-lock.mjs [--out DIR]`,
+ * after `npm run build`. Prints the path of the tarball, which lies in DIR (by default the working
+ * directory).
+ */
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const built = join(root, 'dist', 'lock');
+
+/** What an application brings along itself: two copies of any of these would not know each other. */
+const peers = {
+  '@nestjs/common': '^12.0.0',
+  '@nestjs/core': '^12.0.0',
+  ioredis: '^6.0.0',
+  'reflect-metadata': '^0.2.0',
+  rxjs: '^7.8.0',
+};
+
+const { values } = parseArgs({ options: { out: { type: 'string', default: '.' } } });
+const out = resolve(values.out);
+const staging = await mkdtemp(join(tmpdir(), 'doclock-'));
+try {
+  await stage(staging);
+  await mkdir(out, { recursive: true });
+  const args = ['pack', staging, '--pack-destination', out, '--ignore-scripts', '--json'];
+  const [packed] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }));
+  process.stdout.write(`${join(out, packed.filename)}\n`);
+} finally {
+  await rm(staging, { recursive: true, force: true });
+}
+
+/** Lays out the package's folder. */
+async function stage(directory) {
+  const wanted = /(?:\.js|\.d\.ts|\.lua)$/;
+  const files = (await listFiles(built)).filter((file) => wanted.test(file));
+  if (!files.includes('index.js')) {
+    throw new Error(`There is no built lock module in ${built}; run "npm run build" first.`);
+  }
+  for (const file of files) await copyFile(file, join(directory, 'dist', file));
+  await cp(join(root, 'LICENSE'), join(directory, 'LICENSE'));
+  await cp(join(root, 'src', 'lock', 'README.md'), join(directory, 'README.md'));
+  await writeFile(
+    join(directory, 'package.json'),
+    `${JSON.stringify(await manifest(), null, 2)}\n`,
+  );
+}
+
+async function copyFile(file, target) {
+  const text = await readFile(join(built, file), 'utf8');
+  await mkdir(join(target, '..'), { recursive: true });
+  await writeFile(target, text.replace(/^\/\/# sourceMappingURL=.*\n?/m, '')); // sources stay here
+}
+
+async function listFiles(directory) {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(
+    () => [],
+  );
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(directory.length + 1));
+}
+
+async function manifest() {
+  const { version, license, engines } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  );
+  const door = (folder) => ({
+    types: `./dist/${folder}index.d.ts`,
+    default: `./dist/${folder}index.js`,
+  });
+  return {
+    name: 'doclock',
+    version,
+    description: 'Distributed locks for NestJS: leases, fencing tokens and a @WithLock decorator',
+    keywords: ['nestjs', 'lock', 'mutex', 'distributed-lock', 'fencing-token', 'redis'],
+    license,
+    type: 'module',
+    engines,
+    files: ['dist'],
+    exports: { '.': door(''), './testing': door('testing/'), './package.json': './package.json' },
+    peerDependencies: peers,
+    peerDependenciesMeta: { ioredis: { optional: true } },
+  };
+}

@@ -1,0 +1,4 @@
+/** What tests of other stores, and of code that takes locks, need. */
+export { type Fault, FaultyStore } from './faulty-store.js';
+export { ManualClock, settle } from './manual-clock.js';
+export { type ContractCase, lockStoreContract, type StoreUnderTest } from './store-contract.js';
