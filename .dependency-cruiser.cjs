@@ -39,14 +39,19 @@ module.exports = {
     only(
       'lock-ticks',
       '^src/lock/ticks/',
-      [node, '^src/lock/(?:core|ticks)/', 'node_modules/ioredis/'],
-      'ticks know the engine',
+      [node, '^src/lock/(?:core|ticks)/', '/redis/lua-script\\.ts$', 'node_modules/ioredis/'],
+      'ticks know the engine, and share the one loader of scripts',
     ),
     only(
       'lock-testing',
       '^src/lock/testing/',
-      [node, '^src/lock/(?:core|testing)/', 'node_modules/@jest/'],
-      'the suite knows the engine',
+      [
+        node,
+        '^src/lock/(?:core|testing)/',
+        '^src/lock/ticks/tick-marks\\.ts$',
+        'node_modules/@jest/',
+      ],
+      'the suites know the engine and the ports',
     ),
     {
       name: 'stores-behind-the-factory',

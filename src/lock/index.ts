@@ -43,3 +43,20 @@ export type { LockNameFunction } from './nest/with-lock.types.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export { redisLockClientOptions } from './stores/redis/redis-client-options.js';
+export { MemoryTickMarks } from './ticks/memory-tick-marks.js';
+export { RedisTickMarks, type RedisTickMarksOptions } from './ticks/redis-tick-marks.js';
+export type { ClaimReply, TickClaim, TickMarks } from './ticks/tick-marks.js';
+export {
+  DEFAULT_TICK_OPTIONS,
+  type ResolvedTickJob,
+  type TickJobOptions,
+  type TickMode,
+} from './ticks/tick-options.js';
+export {
+  StaleTickError,
+  type Tick,
+  type TickEnding,
+  type TickOutcome,
+  type TickReport,
+} from './ticks/tick-report.js';
+export { TickRunner, type TickRunnerOptions, type TickWork } from './ticks/tick-runner.js';
