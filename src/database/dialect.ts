@@ -7,8 +7,8 @@ import { LibsqlDialect } from './sqlite/libsql.dialect.js';
 /** Which database is in use. */
 export type DatabaseDialect = 'sqlite' | 'postgres';
 
-/** The name of the SQLite file in the data folder. */
-export const SQLITE_FILE = 'doclock.sqlite';
+// In the data folder.
+const SQLITE_FILE = 'doclock.sqlite';
 
 /** PostgreSQL when a URL is given, else SQLite. */
 export function dialectOf(options: DatabaseOptions): DatabaseDialect {

@@ -8,7 +8,7 @@ interface WriteResult {
 }
 
 /** How many rows a write has changed, whatever its kind. */
-export function changedRows(result: WriteResult): bigint {
+function changedRows(result: WriteResult): bigint {
   return result.numUpdatedRows ?? result.numDeletedRows ?? result.numInsertedOrUpdatedRows ?? 0n;
 }
 

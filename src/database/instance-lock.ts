@@ -2,7 +2,7 @@ import path from 'node:path';
 import { FileLock, type FileLockMode } from './sqlite/file-lock.js';
 
 /** Another process uses the same data folder in a way that excludes this one. Boot must refuse. */
-export class InstanceLockError extends Error {
+class InstanceLockError extends Error {
   readonly code = 'instance_lock';
 
   constructor(file: string, mode: FileLockMode) {

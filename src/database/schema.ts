@@ -7,14 +7,14 @@ import { type ColumnType, type Selectable } from 'kysely';
 export type Integer = ColumnType<bigint, bigint | number, bigint | number>;
 
 /** An Integer that may be null. */
-export type NullableInteger = ColumnType<
+type NullableInteger = ColumnType<
   bigint | null,
   bigint | number | null | undefined,
   bigint | number | null
 >;
 
 /** Bytes: read as Buffer, written as Buffer or Uint8Array. */
-export type Bytes = ColumnType<Buffer, Uint8Array, Uint8Array>;
+type Bytes = ColumnType<Buffer, Uint8Array, Uint8Array>;
 
 type NullableText = ColumnType<string | null, string | null | undefined, string | null>;
 
@@ -48,14 +48,14 @@ export interface DocumentsTable {
 }
 
 /** The bytes of a document as they were uploaded. */
-export interface DocumentContentsTable {
+interface DocumentContentsTable {
   document_id: string;
   fence: Integer;
   bytes: Bytes;
 }
 
 /** The passages of every generation; readers see the published one only. */
-export interface PassagesTable {
+interface PassagesTable {
   document_id: string;
   generation: Integer;
   seq: Integer;

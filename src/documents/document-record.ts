@@ -4,7 +4,7 @@ import { type DocumentRow } from '../database/index.js';
 export type DocumentState = 'uploaded' | 'processing' | 'ready' | 'failed';
 
 /** The steps of processing, in their order. */
-export const STAGES = ['extract', 'chunk', 'embed', 'store', 'publish'] as const;
+const STAGES = ['extract', 'chunk', 'embed', 'store', 'publish'] as const;
 
 /** A step of processing. */
 export type Stage = (typeof STAGES)[number];

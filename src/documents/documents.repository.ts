@@ -1,24 +1,18 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type Transaction } from 'kysely';
+import { type Insertable, type Transaction } from 'kysely';
 import {
   Database,
   type DocumentRow,
+  type DocumentsTable,
   guardedWrite,
   type Schema,
   StaleFenceError,
-  withoutNul,
 } from '../database/index.js';
 import { claimDocument } from './claim-document.js';
 import { decodeCursor, encodeCursor } from './document-cursor.js';
+import { type DocumentInput, freshColumns, notRunning } from './document-input.js';
 import { type DocumentRecord, toRecord } from './document-record.js';
-
-/** A document as it comes in. NUL characters are stripped from the title. */
-export interface DocumentInput {
-  readonly title: string;
-  readonly mediaType: string;
-  readonly bytes: Uint8Array;
-}
 
 /** What a PUT has done. */
 export interface PutOutcome {
@@ -43,35 +37,6 @@ export interface DocumentContent {
   readonly bytes: Buffer;
 }
 
-/** Waiting for a run, with no trace of an earlier one. */
-const notRunning = {
-  state: 'uploaded',
-  stage: null,
-  stage_done: null,
-  stage_total: null,
-  error_code: null,
-  error_message: null,
-};
-
-/** The columns that a new or changed content sets, with nothing of an earlier one left. */
-function freshColumns(input: DocumentInput, now: number) {
-  return {
-    title: withoutNul(input.title),
-    media_type: input.mediaType,
-    size_bytes: input.bytes.byteLength,
-    sha256: createHash('sha256').update(input.bytes).digest('hex'),
-    ...notRunning,
-    pages: null,
-    chunks: null,
-    generation: null,
-    processed_hash: null,
-    deleted: 0,
-    updated_at: now,
-    processed_at: null,
-    replica: null,
-  };
-}
-
 /**
  * The documents and their bytes. Every change of an existing document carries the fence of the
  * caller's lease on `doc:<id>` and is refused (StaleFenceError) once a newer fence has written. A
@@ -87,10 +52,11 @@ export class DocumentsRepository {
    */
   async create(input: DocumentInput): Promise<DocumentRecord> {
     const now = Date.now();
+    const fresh = freshColumns(input, now);
     return this.database.transaction(async (transaction) => {
       const row = await transaction
         .insertInto('documents')
-        .values({ id: randomUUID(), fence: 0, created_at: now, ...freshColumns(input, now) })
+        .values({ id: randomUUID(), fence: 0n, created_at: now, ...fresh })
         .returningAll()
         .executeTakeFirstOrThrow();
       await this.writeContent(transaction, row.id, 0n, input.bytes);
@@ -105,9 +71,14 @@ export class DocumentsRepository {
    */
   async put(id: string, fence: bigint, input: DocumentInput): Promise<PutOutcome> {
     const now = Date.now();
+    const fresh = freshColumns(input, now);
     return this.database.transaction(async (transaction) => {
-      const earlier = await this.claimOrInsert(transaction, id, fence, input, now);
-      const fresh = freshColumns(input, now);
+      const earlier = await this.claimOrInsert(transaction, {
+        id,
+        fence,
+        created_at: now,
+        ...fresh,
+      });
       const created = earlier === null || earlier.deleted === 1n;
       const contentChanged =
         created || earlier.sha256 !== fresh.sha256 || earlier.media_type !== fresh.media_type;
@@ -208,21 +179,18 @@ export class DocumentsRepository {
 
   private async claimOrInsert(
     transaction: Transaction<Schema>,
-    id: string,
-    fence: bigint,
-    input: DocumentInput,
-    now: number,
+    row: Insertable<DocumentsTable> & { fence: bigint },
   ): Promise<DocumentRow | null> {
-    const earlier = await claimDocument(transaction, id, fence);
+    const earlier = await claimDocument(transaction, row.id, row.fence);
     if (earlier !== null) return earlier;
     const inserted = await transaction
       .insertInto('documents')
-      .values({ id, fence, created_at: now, ...freshColumns(input, now) })
+      .values(row)
       .onConflict((conflict) => conflict.column('id').doNothing())
       .returning('id')
       .executeTakeFirst();
     // Somebody inserted it in between: then the fences decide.
-    return inserted === undefined ? claimDocument(transaction, id, fence) : null;
+    return inserted === undefined ? claimDocument(transaction, row.id, row.fence) : null;
   }
 
   private async writeContent(

@@ -2,8 +2,8 @@ import { readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { aptInstall, docker, dockerAnswers, findProgram } from './installed.ts';
 
-/** The image that stands in where no PostgreSQL can be had. */
-export const POSTGRES_IMAGE = 'postgres:16-alpine';
+// Stands in where no PostgreSQL can be had.
+const POSTGRES_IMAGE = 'postgres:16-alpine';
 
 /** What runs a PostgreSQL server here: the folder of its programs, or a Docker image. */
 export type PostgresProgram =

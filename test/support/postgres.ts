@@ -10,8 +10,6 @@ import { freePort } from './free-port.js';
 import { docker } from './installed.js';
 import { findPostgres } from './postgres-program.js';
 
-export { ensurePostgres } from './postgres-program.js';
-
 const run = promisify(execFile);
 const STOP_GRACE_MS = 5_000;
 // Data of a test need not survive a power cut; without fsync everything is several times faster.

@@ -30,8 +30,8 @@ function integersAsBigint(): TypeOverrides {
   return overrides;
 }
 
-/** Host, port and database of a URL, without its credentials, for messages. */
-export function serverName(url: string): string {
+// Host, port and database without the credentials, for messages.
+function serverName(url: string): string {
   try {
     const { host, pathname } = new URL(url);
     return `${host}${pathname}`;

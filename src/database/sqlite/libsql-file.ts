@@ -64,7 +64,7 @@ export class LibsqlFile {
   }
 
   get inTransaction(): boolean {
-    return this.connection.inTransaction;
+    return this.connection.open && this.connection.inTransaction; // closed, the binding would abort
   }
 
   /** Begins a transaction; `immediate` takes the write lock now, so that nothing in it is busy later. */
@@ -103,9 +103,9 @@ export class LibsqlFile {
     }
   }
 
-  /** Closes the connection and frees its file locks. */
+  /** Closes the connection and frees its file locks; later calls fail. Idempotent. */
   close(): void {
-    this.connection.close();
+    if (this.connection.open) this.connection.close();
   }
 
   private step(sql: string, values: unknown[]): LibsqlResult {

@@ -15,8 +15,18 @@ const unavailable = new Map<number, string>([
   [26, 'the file is not an SQLite database'],
 ]);
 
+// By shape: some of the binding's errors are no native errors, some are of another realm's class.
+function isErrorLike(error: unknown): error is { message: string } {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'message' in error &&
+    typeof error.message === 'string'
+  );
+}
+
 function primaryCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('rawCode' in error)) return undefined;
+  if (!isErrorLike(error) || !('rawCode' in error)) return undefined;
   return typeof error.rawCode === 'number' ? error.rawCode & 0xff : undefined;
 }
 
@@ -28,7 +38,7 @@ export function isBusy(error: unknown): boolean {
 
 /** DatabaseUnavailableError for trouble with the file itself; every other error as it is. */
 export function translateSqliteError(error: unknown, path: string): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!isErrorLike(error)) return error;
   const code = primaryCode(error);
   const why = code === undefined ? undefined : unavailable.get(code);
   if (why !== undefined) {

@@ -121,6 +121,17 @@ describe('SQLite in trouble', () => {
     await expect(write(db)).rejects.toThrow(/destroyed/);
   });
 
+  it('closed below the dialect: every use fails, and none aborts the process', async () => {
+    const file = LibsqlFile.open({ path });
+    file.close();
+    file.close();
+    expect(file.inTransaction).toBe(false);
+    await expect(file.read('select 1', [])).rejects.toMatchObject(unavailable);
+    await expect(file.write('create table t (id integer)', [])).rejects.toMatchObject(unavailable);
+    await expect(file.begin('immediate')).rejects.toMatchObject(unavailable);
+    await file.rollback();
+  });
+
   it('refuses bad values inside a transaction without breaking it', async () => {
     const db = await open();
     await db.transaction().execute(async (transaction) => {

@@ -64,6 +64,17 @@ onBothDatabases('transactions', (fixture) => {
     expect(await count(database)).toBe(40n);
   });
 
+  it('of several connections lose no update', async () => {
+    const options = await fixture.createOptions();
+    const databases = [await fixture.open(options), await fixture.open(options)];
+    await Promise.all(databases.slice(0, 1).map(insertCounter));
+    await Promise.all(databases.map((database) => database.ping())); // both open, so that they meet
+    await Promise.all(
+      Array.from({ length: 20 }, () => databases.map((database) => increment(database))).flat(),
+    );
+    expect(await Promise.all(databases.map(count))).toEqual([40n, 40n]);
+  });
+
   it('keep the queries of others out: neither undone with them nor visible to them', async () => {
     const database = await fixture.open();
     await insertCounter(database);

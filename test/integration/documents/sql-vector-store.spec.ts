@@ -58,6 +58,16 @@ onBothDatabases('SqlVectorStore', (fixture) => {
     },
   );
 
+  it('refuses to write for a deleted document under any fence', async () => {
+    const world = await open();
+    await world.put('d', 1n);
+    await world.delete('d', 11n);
+    await expect(world.store.write('d', 12n, [one], calm)).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    expect(await world.database.kysely.selectFrom('passages').selectAll().execute()).toEqual([]);
+  });
+
   it('refuses to write for a document that never was', async () => {
     const world = await open();
     await expect(world.store.write('never', 10n, [one], calm)).rejects.toMatchObject({
