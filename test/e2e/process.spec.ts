@@ -27,8 +27,8 @@ describe('the process', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  const refusal = async (env: Record<string, string>) => {
-    await using service = await ServiceProcess.spawn(env);
+  const refusal = async (env: Record<string, string>, dotenv?: string) => {
+    await using service = await ServiceProcess.spawn(env, dotenv);
     expect(await service.exited).toEqual({ code: 1, signal: null });
     expect(service.output).toContain('The service did not start: ');
     expect(service.output).not.toMatch(/^\s+at /m);
@@ -41,8 +41,9 @@ describe('the process', () => {
     expect(alive.headers.get('x-served-by')).toBe('me');
   });
 
-  it('refuses wrong settings, all mistakes at once', async () => {
-    const output = await refusal({ LOCK_STORE: 'etcd', CHUNK_OVERLAP: '600' });
+  it('refuses wrong settings, all mistakes at once, and reads .env below the environment', async () => {
+    const dotenv = 'CHUNK_OVERLAP=600\nLOCK_STORE=redis\n';
+    const output = await refusal({ LOCK_STORE: 'etcd' }, dotenv);
     expect(output).toContain('LOCK_STORE is "etcd"; it must be');
     expect(output).toContain('CHUNK_OVERLAP is 600');
   });

@@ -1,15 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockManager, redisLockClientOptions, RedisLockStore } from '../../src/lock/index.js';
 import { eventually } from '../support/eventually.js';
-import { freePort } from '../support/free-port.js';
 import { findRedis } from '../support/redis-program.js';
 import { startRedis } from '../support/redis.js';
+import { startSentinel } from '../support/sentinel.js';
 
 const program = await findRedis();
 // In containers the servers could not reach each other by loopback addresses.
@@ -55,32 +50,3 @@ itHere(
   },
   60_000,
 );
-
-async function startSentinel(masterPort: number) {
-  const directory = await mkdtemp(join(tmpdir(), 'sentinel-'));
-  const config = join(directory, 'sentinel.conf');
-  const port = await freePort();
-  await writeFile(
-    config,
-    [
-      `port ${port}`,
-      'bind 127.0.0.1',
-      `sentinel monitor mymaster 127.0.0.1 ${masterPort} 1`,
-      'sentinel down-after-milliseconds mymaster 500',
-      'sentinel failover-timeout mymaster 3000',
-      '',
-    ].join('\n'),
-  );
-  if (program.kind !== 'program') throw new Error('needs redis-server as a program');
-  const child = spawn(program.path, [config, '--sentinel'], { stdio: 'ignore' });
-  await once(child, 'spawn');
-  return {
-    port,
-    async stop() {
-      const gone = once(child, 'exit');
-      child.kill('SIGKILL');
-      await gone;
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
-}

@@ -1,7 +1,7 @@
 import { aptInstall, docker, dockerAnswers, findProgram } from './installed.ts';
 
 /** The image that stands in where no redis-server can be had. */
-export const REDIS_IMAGE = 'redis:7-alpine';
+const REDIS_IMAGE = 'redis:7-alpine';
 
 /** What runs a Redis server here: a program by its path, or a Docker image. */
 export type RedisProgram =

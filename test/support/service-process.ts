@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { eventually } from './eventually.js';
@@ -40,9 +40,13 @@ export class ServiceProcess implements AsyncDisposable {
     });
   }
 
-  /** Starts one without waiting for anything: for tests of a start that fails. */
-  static async spawn(env: ServiceEnv = {}): Promise<ServiceProcess> {
+  /**
+   * Starts one without waiting for anything: for tests of a start that fails. `dotenv` becomes the
+   * file `.env` in its working directory.
+   */
+  static async spawn(env: ServiceEnv = {}, dotenv?: string): Promise<ServiceProcess> {
     const directory = mkdtempSync(join(tmpdir(), 'service-'));
+    if (dotenv !== undefined) writeFileSync(join(directory, '.env'), dotenv);
     const port = env['PORT'] ?? String(await freePort());
     const { PATH = '', HOME = directory } = process.env;
     const settings = { PATH, HOME, DATA_DIR: join(directory, 'data'), ...env, PORT: port };

@@ -5,7 +5,7 @@ export interface SseEvent {
 }
 
 /** The events of a response as they come; ends with the response. Leaving the loop closes the connection. */
-export async function* sseEvents(response: Response): AsyncGenerator<SseEvent, void> {
+async function* sseEvents(response: Response): AsyncGenerator<SseEvent, void> {
   if (!response.body) return;
   const decoder = new TextDecoder();
   let text = '';
