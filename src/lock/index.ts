@@ -1,12 +1,14 @@
 /** The only door of the lock module, for features and for other teams. */
 export { currentLease } from './core/lock-context.js';
 export type { Lease, ReleaseOutcome } from './core/lease.js';
+export { LeaseSet } from './core/lease-set.js';
+export type { LockState, RevokeOutcome } from './core/lock-admin.js';
 export { LockEventBus, type LockEvents } from './core/lock-events.js';
 export {
   type AcquireOptions,
   LockManager,
   type LockManagerOptions,
-  type LockState,
+  type LockNames,
   type RunOptions,
 } from './core/lock-manager.js';
 export { lockName, LockName, type LockNameValue } from './core/lock-name.js';

@@ -277,7 +277,8 @@ describe('waiters over processes', () => {
     const other = new LockManager({ store, instanceId: 'other' });
     const held = await other.acquire('doc:1');
     const taking = locks.acquire('doc:1', { waitMs: 20_000 });
-    await eventually(async () => (await admin.pubsub('CHANNELS', 'lock:wake:*')).length === 1);
+    await eventually(async () => (await admin.pubsub('CHANNELS', 'lock:wake:*')).length === 2);
+    await eventually(async () => (await other.inspect('doc:1'))?.queued === 1);
     const startedAt = performance.now();
     await held.release();
     await (await taking).release();

@@ -80,7 +80,7 @@ describe('marks in Redis', () => {
   });
 
   it('put both keys of the script into one slot, and say what they are', async () => {
-    const { text } = new LuaScript('../../ticks/claim-tick.lua');
+    const { text } = new LuaScript({ files: ['../../ticks/claim-tick.lua'] });
     expect(await admin.script('LOAD', text)).toMatch(/^[0-9a-f]{40}$/);
     expect(text).toMatch(/-- KEYS[^]*-- ARGV[^]*-- Returns/);
     expect(() => new RedisTickMarks({ client, prefix: 'a{b' })).toThrow(/prefix/);

@@ -1,14 +1,15 @@
-import { Attempt } from './attempt.js';
+import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, plusMs, remainingMs } from './clock.js';
-import { HoldStatistics } from './hold-statistics.js';
+import type { HoldStatistics } from './hold-statistics.js';
 import type { HeldLease } from './lease.js';
-import { LeaseDesk } from './lease-desk.js';
+import type { LeaseDesk } from './lease-desk.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
 import type { LockOptions } from './lock-options.js';
-import { type AcquireReply, type LockStore, type Place, SAFETY_MS, TURN_MS } from './lock-store.js';
+import { type LockStore, type Place, SAFETY_MS, TURN_MS } from './lock-store.js';
 import { LockBusyError, LockUnavailableError, LockWaitTimeoutError } from './lock.errors.js';
-import { newToken, type Owner } from './owner-token.js';
+import type { Owner } from './owner-token.js';
+import type { Tries, TryOutcome } from './tries.js';
 import { type LastAnswer, type Waiter, WaitQueue } from './wait-queue.js';
 import { DeadlineError, withDeadline } from './with-deadline.js';
 
@@ -18,16 +19,9 @@ const LEAST_PAUSE_MS = 2;
 const FIRST_TROUBLE_PAUSE_MS = 50;
 const LAST_TROUBLE_PAUSE_MS = 1_000;
 
-type Outcome =
-  | { kind: 'granted'; lease: HeldLease }
-  | { kind: 'busy'; reply: Extract<AcquireReply, { status: 'busy' }> }
-  | { kind: 'trouble'; error: LockUnavailableError; spent: boolean };
-
 /** Takes locks: with one try, or in turn with the other waiters of this process. */
 export class Acquirer {
-  readonly desk: LeaseDesk;
   private readonly queue: WaitQueue;
-  private readonly statistics = new HoldStatistics();
   private stopListening: (() => void)[] = [];
   private readonly standby = new Set<string>();
   private closing = false;
@@ -37,17 +31,18 @@ export class Acquirer {
     private readonly clock: Clock,
     private readonly events: LockEventBus,
     private readonly owner: Owner,
+    private readonly desk: LeaseDesk,
+    private readonly tries: Tries,
+    private readonly statistics: HoldStatistics,
   ) {
     this.queue = new WaitQueue(clock);
-    this.desk = new LeaseDesk(store, clock, events, (name, heldMs) =>
-      this.statistics.record(nameFamily(name), heldMs),
-    );
   }
 
   /** @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, or the signal's reason */
   async take(name: string, options: LockOptions, signal?: AbortSignal): Promise<HeldLease> {
     signal?.throwIfAborted();
     this.assertOpen(name);
+    this.listen();
     const startedAt = this.clock.now();
     try {
       const lease =
@@ -64,6 +59,13 @@ export class Acquirer {
     }
   }
 
+  /** @throws where others of this process wait for the lock: it belongs to the first of them, free or not */
+  assertFree(name: string): void {
+    const waiting = this.queue.lastAnswer(name);
+    if (waiting?.trouble) throw waiting.trouble;
+    if (waiting) throw this.busyError(name, waiting);
+  }
+
   /** Refuses everybody from now on, waiters included. */
   stop(): void {
     this.closing = true;
@@ -76,12 +78,12 @@ export class Acquirer {
     options: LockOptions,
     signal: AbortSignal | undefined,
   ): Promise<HeldLease> {
-    const waiting = this.queue.lastAnswer(name);
-    if (waiting?.trouble) throw waiting.trouble;
-    // A lock that others wait for belongs to the first of them, free or not.
-    if (waiting) throw this.busyError(name, waiting);
-    const attempt = this.newAttempt(name, options);
-    const outcome = await this.try(attempt, options, options.commandTimeoutMs, signal);
+    this.assertFree(name);
+    const attempt = this.tries.newAttempt(name, options);
+    const timeoutMs = options.commandTimeoutMs;
+    const outcome = await this.tries.try(attempt, options, timeoutMs, signal, () =>
+      attempt.tryAcquire(),
+    );
     switch (outcome.kind) {
       case 'granted':
         return outcome.lease;
@@ -98,11 +100,10 @@ export class Acquirer {
     options: LockOptions,
     signal: AbortSignal | undefined,
   ): Promise<HeldLease> {
-    this.listen();
     const deadline = plusMs(this.clock.now(), options.waitMs);
     const left = () => remainingMs(deadline, this.clock.now());
     const waiter = this.queue.enter(name);
-    let attempt = this.newAttempt(name, options);
+    let attempt = this.tries.newAttempt(name, options);
     let hasTried = false;
     let troubles = 0;
     let isWaiting = true;
@@ -113,7 +114,7 @@ export class Acquirer {
           // The first try gets its full time, however short the wait.
           const timeoutMs = Math.min(options.commandTimeoutMs, hasTried ? left() : Infinity);
           const place = { process: this.owner.process, ticket: waiter.ticket };
-          const outcome = await this.try(attempt, options, timeoutMs, signal, place);
+          const outcome = await this.tryAsHead(attempt, options, timeoutMs, signal, place);
           hasTried = true;
           if (outcome.kind === 'granted') {
             waiter.ticket = undefined; // the grant has used the place up
@@ -132,7 +133,7 @@ export class Acquirer {
             if (!ranOutOfTime(outcome.error, options, timeoutMs)) {
               waiter.learn({ trouble: outcome.error });
             }
-            if (outcome.spent) attempt = this.newAttempt(name, options);
+            if (outcome.spent) attempt = this.tries.newAttempt(name, options);
           }
         }
         await waiter.pause(Math.max(0, Math.min(pauseMs, left())), signal);
@@ -151,35 +152,14 @@ export class Acquirer {
     }
   }
 
-  /** One try, its outcome as a value. @throws only the signal's reason, the attempt undone */
-  private async try(
+  private tryAsHead(
     attempt: Attempt,
     options: LockOptions,
     timeoutMs: number,
     signal: AbortSignal | undefined,
-    place?: Place,
-  ): Promise<Outcome> {
-    try {
-      const { reply, sentAt } = await attempt.send(timeoutMs, signal, place);
-      if (reply.status === 'busy') return { kind: 'busy', reply };
-      const lease = this.desk.admit(attempt, reply, sentAt, options);
-      if (lease) return { kind: 'granted', lease };
-      const error = new LockUnavailableError(
-        attempt.terms.name,
-        'the grant arrived with less than half of its TTL left and was given back',
-      );
-      return { kind: 'trouble', error, spent: true };
-    } catch (error) {
-      if (error instanceof LockUnavailableError) return { kind: 'trouble', error, spent: false };
-      this.desk.undo(attempt);
-      throw error;
-    }
-  }
-
-  private newAttempt(name: string, { ttlMs, commandTimeoutMs }: LockOptions): Attempt {
-    const { process } = this.owner;
-    const terms = { name, token: newToken(this.owner), ttlMs, commandTimeoutMs, process };
-    return new Attempt(terms, this.store, this.clock);
+    place: Place,
+  ): Promise<TryOutcome> {
+    return this.tries.try(attempt, options, timeoutMs, signal, () => attempt.tryAcquire(place));
   }
 
   /** In the background; where it fails, the place dies by itself after PLACE_DEAD_MS. */
@@ -190,13 +170,14 @@ export class Acquirer {
     );
   }
 
-  /** From the first waiter on: the store's messages wake the heads of the lines. */
+  /** From the first lock on: the store's messages wake the heads of the lines, and tell of revocations. */
   private listen(): void {
     if (this.stopListening.length > 0) return;
     this.stopListening = [
       this.store.onWake(this.owner.process, (name, role) => {
         if (role === 'turn' || name === undefined) this.queue.wake(name);
-        else this.lookAfterTurn(name);
+        else if (role === 'standby') this.lookAfterTurn(name);
+        else this.desk.revoked(name);
       }),
       this.store.onReconnect(() => this.queue.wake(undefined)),
     ];
@@ -226,7 +207,8 @@ export class Acquirer {
     return new LockWaitTimeoutError(name, remaining, retryAfterMs, waitMs);
   }
 
-  private busyError(name: string, answer: LastAnswer): LockBusyError {
+  /** What a caller is told who finds the lock busy. */
+  busyError(name: string, answer: LastAnswer): LockBusyError {
     const ahead = Math.max(this.queue.length(name), answer.queued ?? 0);
     const { heldForMs, remainingMs: remaining } = answer;
     const family = nameFamily(name);

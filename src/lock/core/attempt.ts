@@ -38,18 +38,17 @@ export class Attempt {
   }
 
   /**
-   * One try. @throws LockUnavailableError when there is no verdict in time, or the signal's reason
+   * One try; `send` is what sends this attempt's token. @throws LockUnavailableError when there is no verdict in time, or the signal's reason
    */
   async send(
     timeoutMs: number,
     signal?: AbortSignal,
-    place?: Place,
+    send: () => Promise<AcquireReply> = () => this.tryAcquire(),
   ): Promise<{ reply: AcquireReply; sentAt: Instant }> {
-    const { name, token, ttlMs } = this.terms;
     const sentAt = this.clock.now();
     this.lastSentAt = sentAt;
     this.unknownSends += 1;
-    const sent = this.store.tryAcquire(name, token, ttlMs, place);
+    const sent = send();
     sent.then(
       () => (this.unknownSends -= 1),
       (error: unknown) => {
@@ -60,8 +59,14 @@ export class Attempt {
       return { reply: await withDeadline(sent, this.clock, timeoutMs, { signal }), sentAt };
     } catch (error) {
       if (signal?.aborted || error instanceof LockUnavailableError) throw error;
-      throw new LockUnavailableError(name, (error as Error).message, { cause: error });
+      throw new LockUnavailableError(this.terms.name, (error as Error).message, { cause: error });
     }
+  }
+
+  /** Sends the command of its own. */
+  tryAcquire(place?: Place): Promise<AcquireReply> {
+    const { name, token, ttlMs } = this.terms;
+    return this.store.tryAcquire(name, token, ttlMs, place);
   }
 
   /** The lock was granted but is not wanted: `undo` has to delete it. */

@@ -93,6 +93,11 @@ export class LeaseDesk implements LeaseKeeper {
     return record.underWay;
   }
 
+  /** An administrator has taken the lock from whoever holds it in this process. */
+  revoked(name: string): void {
+    for (const lease of [...this.held]) if (lease.name === name) lease.lose('REVOKED');
+  }
+
   onLost(lease: HeldLease, reason: LossCode): void {
     this.forget(lease);
     this.events.emit('lost', { name: lease.name, fence: lease.fence, reason });

@@ -1,5 +1,6 @@
 import { type Clock, type Instant, plusMs, remainingMs } from './clock.js';
-import { LockLostError, type LossCode } from './lock.errors.js';
+import { LockName } from './lock-name.js';
+import { LockLostError, LockOptionsError, type LossCode } from './lock.errors.js';
 import { driftMarginMs } from './lock-options.js';
 import { SharedLeaseState } from './shared-lease.js';
 
@@ -15,6 +16,8 @@ export interface Lease {
   readonly name: string;
   /** The fencing token: greater than that of every earlier holder of this name. In JSON a decimal string. */
   readonly fence: bigint;
+  /** The fence of one of the lease's names; most leases have one. @throws LockOptionsError for another name */
+  fenceOf(name: string | LockName): bigint;
   /** The store's own clock when the lock was granted, in ms since the Unix epoch. */
   readonly storeTimeMs: number;
   /** The TTL that the watchdog renews with, in ms. */
@@ -136,6 +139,12 @@ export class HeldLease implements Lease {
   /** When the lease ends if nothing renews it. */
   get deadline(): Instant {
     return this.validUntil;
+  }
+
+  fenceOf(name: string | LockName): bigint {
+    const { escaped } = LockName.of(name);
+    if (escaped !== this.name) throw new LockOptionsError(`"${escaped}" is not "${this.name}".`);
+    return this.fence;
   }
 
   assertHeld(): void {

@@ -1,25 +1,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { HeldLease, Lease } from './lease.js';
+import { LeaseSet } from './lease-set.js';
 
 interface Frame {
   /** The engine whose lock it is: two engines never share a context's lock. */
   readonly owner: object;
-  readonly lease: HeldLease;
+  readonly lease: HeldLease | LeaseSet;
   readonly outer: Frame | undefined;
 }
 
 const frames = new AsyncLocalStorage<Frame>();
 
 /** Runs `work` in a context that holds `lease`. */
-export function enterContext<T>(owner: object, lease: HeldLease, work: () => T): T {
+export function enterContext<T>(owner: object, lease: HeldLease | LeaseSet, work: () => T): T {
   return frames.run({ owner, lease, outer: frames.getStore() }, work);
 }
 
 /** The lease that this async context holds under `name` from `owner`; not one that is released. */
 export function heldInContext(owner: object, name: string): HeldLease | undefined {
   for (let frame = frames.getStore(); frame; frame = frame.outer) {
-    if (frame.owner === owner && frame.lease.name === name && frame.lease.isOpen)
-      return frame.lease;
+    if (frame.owner !== owner) continue;
+    const leases = frame.lease instanceof LeaseSet ? frame.lease.leases : [frame.lease];
+    const held = leases.find((lease) => lease.name === name && lease.isOpen);
+    if (held) return held;
   }
   return undefined;
 }

@@ -667,7 +667,10 @@ describe('inspect', () => {
       name: 'doc:1',
       holder: { process: expect.any(String), label: 'a' },
       remainingMs: 30_000,
+      heldForMs: 0,
       fence: lease.fence,
+      queued: 0,
+      revoked: false,
     });
     expect(await others.inspect('doc:2')).toBeNull();
   });

@@ -1,21 +1,21 @@
 import { hostname } from 'node:os';
 import { Acquirer } from './acquirer.js';
 import { type Clock, SystemClock } from './clock.js';
-import type { HeldLease, Lease } from './lease.js';
+import { Hold, sharedHold } from './hold.js';
+import { HoldStatistics } from './hold-statistics.js';
+import type { Lease } from './lease.js';
+import { LeaseDesk } from './lease-desk.js';
+import type { LeaseSet } from './lease-set.js';
+import { LockAdmin, type LockState, type RevokeOutcome } from './lock-admin.js';
 import { enterContext, heldInContext } from './lock-context.js';
 import { LockEventBus } from './lock-events.js';
-import { LockName } from './lock-name.js';
+import { LockName, nameFamily, sortedNames } from './lock-name.js';
 import { type LockOptions, resolveLockOptions } from './lock-options.js';
 import type { LockStore } from './lock-store.js';
-import {
-  LockBusyError,
-  LockLostError,
-  LockOptionsError,
-  LockReentryError,
-  LockUnavailableError,
-} from './lock.errors.js';
-import { newProcessId, type Owner, parseToken } from './owner-token.js';
-import { withDeadline } from './with-deadline.js';
+import { LockBusyError, LockOptionsError, LockReentryError } from './lock.errors.js';
+import { newProcessId } from './owner-token.js';
+import { SetAcquirer } from './set-acquirer.js';
+import { Tries } from './tries.js';
 
 /** How long aborted work may take to let go of its lock before the shutdown does it. */
 const ABORT_GRACE_MS = 1_000;
@@ -35,16 +35,8 @@ export interface RunOptions extends AcquireOptions {
   readonly reentrant?: boolean | undefined;
 }
 
-/** A lock as seen from outside; never its token. */
-export interface LockState {
-  readonly name: string;
-  /** null for a foreign client's value. */
-  readonly holder: Owner | null;
-  /** In ms; undefined where the key never expires. */
-  readonly remainingMs: number | undefined;
-  /** The last fence granted under this name; undefined where none is kept. */
-  readonly fence: bigint | undefined;
-}
+/** One lock, or several that are taken together. */
+export type LockNames = string | LockName | readonly (string | LockName)[];
 
 /** What an engine is made of. */
 export interface LockManagerOptions {
@@ -70,10 +62,17 @@ export class LockManager {
   /** The options of calls that give none. */
   readonly defaults: LockOptions;
   private readonly store: LockStore;
-  private readonly clock: Clock;
+  private readonly desk: LeaseDesk;
   private readonly acquirer: Acquirer;
+  private readonly sets: SetAcquirer;
+  private readonly admin: LockAdmin;
 
-  constructor({ store, instanceId = hostname(), defaults, clock }: LockManagerOptions) {
+  constructor({
+    store,
+    instanceId = hostname(),
+    defaults,
+    clock = new SystemClock(),
+  }: LockManagerOptions) {
     if (
       typeof instanceId !== 'string' ||
       /^$|\p{Cs}/u.test(instanceId) ||
@@ -82,10 +81,16 @@ export class LockManager {
       throw new LockOptionsError('instanceId must be a well-formed string of 1 to 200 characters.');
     }
     this.store = store;
-    this.clock = clock ?? new SystemClock();
     this.defaults = resolveLockOptions(defaults);
     const owner = { process: newProcessId(), label: instanceId };
-    this.acquirer = new Acquirer(store, this.clock, this.events, owner);
+    const statistics = new HoldStatistics();
+    this.desk = new LeaseDesk(store, clock, this.events, (name, heldMs) =>
+      statistics.record(nameFamily(name), heldMs),
+    );
+    const tries = new Tries(store, clock, owner, this.desk);
+    this.acquirer = new Acquirer(store, clock, this.events, owner, this.desk, tries, statistics);
+    this.sets = new SetAcquirer(store, clock, this.desk, tries, this.acquirer);
+    this.admin = new LockAdmin(store, clock, owner.process, this.defaults.commandTimeoutMs);
   }
 
   /** Checks the store. Call it before the first lock. @throws with thing, cause and fix */
@@ -99,14 +104,10 @@ export class LockManager {
    * @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, LockReentryError,
    * LockOptionsError before the work; LockLostError (with `result`) after it
    */
-  run<T>(name: string | LockName, work: (lease: Lease) => T | Promise<T>): Promise<T>;
-  run<T>(
-    name: string | LockName,
-    options: RunOptions,
-    work: (lease: Lease) => T | Promise<T>,
-  ): Promise<T>;
+  run<T>(name: LockNames, work: (lease: Lease) => T | Promise<T>): Promise<T>;
+  run<T>(name: LockNames, options: RunOptions, work: (lease: Lease) => T | Promise<T>): Promise<T>;
   async run<T>(
-    name: string | LockName,
+    name: LockNames,
     ...rest:
       | [work: (lease: Lease) => T | Promise<T>]
       | [options: RunOptions, work: (lease: Lease) => T | Promise<T>]
@@ -129,15 +130,16 @@ export class LockManager {
    * context as often as needed, end once.
    * @throws as `run` before the work
    */
-  async hold(name: string | LockName, options: RunOptions = {}): Promise<Hold> {
+  async hold(name: LockNames, options: RunOptions = {}): Promise<Hold> {
     const { reentrant = false, signal, ...given } = options;
-    const outer = this.heldHere(LockName.of(name));
-    if (outer && !reentrant) throw new LockReentryError(outer.name);
-    if (outer) {
-      outer.assertHeld();
-      return new Hold(outer, (work) => work(), false);
-    }
-    const lease = await this.take(name, given, signal);
+    const names = sortedNames(name);
+    const outer = names.map((one) => heldInContext(this, one));
+    if (outer.some((one) => one)) return sharedHold(names, outer, reentrant);
+    const resolved = resolveLockOptions(given, this.defaults);
+    const lease =
+      names.length === 1
+        ? await this.acquirer.take(names[0] as string, resolved, signal)
+        : await this.sets.take(names, resolved, signal);
     return new Hold(lease, (work) => enterContext(this, lease, work), true);
   }
 
@@ -148,9 +150,9 @@ export class LockManager {
    */
   async acquire(name: string | LockName, options: AcquireOptions = {}): Promise<Lease> {
     const { signal, ...given } = options;
-    const outer = this.heldHere(LockName.of(name));
-    if (outer) throw new LockReentryError(outer.name);
-    return this.take(name, given, signal);
+    const { escaped } = LockName.of(name);
+    if (heldInContext(this, escaped)) throw new LockReentryError(escaped);
+    return this.acquirer.take(escaped, resolveLockOptions(given, this.defaults), signal);
   }
 
   /** One try, one round trip: a lease, or null where somebody else holds the lock. @throws as `acquire`, but never busy */
@@ -166,19 +168,47 @@ export class LockManager {
     }
   }
 
-  /** Who holds the lock, or null. One round trip. @throws LockUnavailableError */
-  async inspect(name: string | LockName): Promise<LockState | null> {
-    const { escaped } = LockName.of(name);
-    const { commandTimeoutMs } = this.defaults;
-    try {
-      const stored = await withDeadline(this.store.inspect(escaped), this.clock, commandTimeoutMs);
-      if (!stored) return null;
-      const { token, remainingMs, fence } = stored;
-      return { name: escaped, holder: parseToken(token), remainingMs, fence };
-    } catch (error) {
-      if (error instanceof LockUnavailableError) throw error;
-      throw new LockUnavailableError(escaped, (error as Error).message, { cause: error });
+  /**
+   * Takes several locks, all or none; sets that overlap never deadlock. With one try one round trip
+   * where the store can. The fence of each: `lease.fenceOf(name)`.
+   * @throws as `acquire`, none of them held
+   */
+  async acquireAll(
+    names: readonly (string | LockName)[],
+    options: AcquireOptions = {},
+  ): Promise<LeaseSet> {
+    const { signal, ...given } = options;
+    const wanted = sortedNames(names);
+    for (const name of wanted) {
+      if (heldInContext(this, name)) throw new LockReentryError(name);
     }
+    return this.sets.take(wanted, resolveLockOptions(given, this.defaults), signal);
+  }
+
+  /** Who holds the lock, or null. One round trip. @throws LockUnavailableError */
+  inspect(name: string | LockName): Promise<LockState | null> {
+    return this.admin.inspect(LockName.of(name).escaped);
+  }
+
+  /**
+   * All locks that are held; one that is taken or released meanwhile may be missing or come twice.
+   * Goes through the store's keys page by page. @throws LockUnavailableError
+   */
+  list(): AsyncGenerator<LockState, void, undefined> {
+    return this.admin.list();
+  }
+
+  /**
+   * Takes a lock from its holder: its signal aborts with REVOKED, and nobody else is granted the lock
+   * before the holder has let go, or its life is over. A foreign client cannot be told: its lock is
+   * deleted with `force` only, and it goes on working beside the next holder.
+   * @throws LockUnavailableError
+   */
+  revoke(
+    name: string | LockName,
+    { force = false }: { readonly force?: boolean } = {},
+  ): Promise<RevokeOutcome> {
+    return this.admin.revoke(LockName.of(name).escaped, force);
   }
 
   /**
@@ -187,53 +217,13 @@ export class LockManager {
    */
   async shutdown(graceMs: number): Promise<void> {
     this.acquirer.stop();
-    await this.acquirer.desk.drain(graceMs, ABORT_GRACE_MS);
+    await this.desk.drain(graceMs, ABORT_GRACE_MS);
   }
 
   /** Ends what the store has opened. Call it after `shutdown`. */
   async close(): Promise<void> {
     this.acquirer.stop();
-    this.acquirer.desk.close();
+    this.desk.close();
     await this.store.close();
-  }
-
-  private heldHere(name: LockName): HeldLease | undefined {
-    return heldInContext(this, name.escaped);
-  }
-
-  private take(
-    name: string | LockName,
-    given: Partial<LockOptions>,
-    signal: AbortSignal | undefined,
-  ): Promise<HeldLease> {
-    const options = resolveLockOptions(given, this.defaults);
-    return this.acquirer.take(LockName.of(name).escaped, options, signal);
-  }
-}
-
-/** A lease in an async context. Made by `LockManager.hold`. */
-export class Hold {
-  constructor(
-    readonly lease: HeldLease,
-    private readonly inContext: <T>(work: () => T) => T,
-    private readonly isOutermost: boolean,
-  ) {}
-
-  /** Runs `work` in the lease's context, so that `currentLease()` and re-entry find it. */
-  enter<T>(work: () => T): T {
-    return this.inContext(work);
-  }
-
-  /**
-   * Ends the lease, where it is not shared with an outer call.
-   * @throws LockLostError carrying the result, if one is given and the lease was not held to the end
-   */
-  async end(outcome?: { readonly result: unknown }): Promise<void> {
-    if (!this.isOutermost) return;
-    await this.lease.release();
-    const { loss, name } = this.lease;
-    if (outcome && loss) {
-      throw new LockLostError(name, loss.reason, { cause: loss, result: outcome.result });
-    }
   }
 }

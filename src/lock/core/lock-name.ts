@@ -83,6 +83,21 @@ export function nameFamily(escaped: string): string {
   return colon < 0 ? escaped : escaped.slice(0, colon);
 }
 
+/** The most locks that can be taken together. */
+const MOST_NAMES = 100;
+
+/** The escaped forms, sorted and without repetition: the order in which sets of locks are taken. */
+export function sortedNames(
+  names: string | LockName | readonly (string | LockName)[],
+): readonly string[] {
+  const list: readonly (string | LockName)[] =
+    typeof names === 'string' || names instanceof LockName ? [names] : names;
+  if (!Array.isArray(list) || list.length === 0 || list.length > MOST_NAMES) {
+    throw new LockOptionsError(`A lock needs a name, or 1 to ${MOST_NAMES} of them.`);
+  }
+  return [...new Set(list.map((name) => LockName.of(name).escaped))].sort();
+}
+
 /** What may stand in a name's placeholder: everything else would give names such as `doc:[object Object]`. */
 export type LockNameValue = string | number | bigint | boolean;
 

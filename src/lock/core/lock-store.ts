@@ -7,17 +7,20 @@ export type AcquireReply =
       /** The store's own clock at the grant, in ms since the Unix epoch. */
       readonly storeTimeMs: number;
     }
-  | {
-      readonly status: 'busy';
-      /** How long the holder's key lives yet, in ms; undefined where the key never expires. */
-      readonly remainingMs: number | undefined;
-      /** How long the present holder has held the lock, in ms; undefined where not known. */
-      readonly heldForMs: number | undefined;
-      /** Processes that stand in line, the asking one included. */
-      readonly queued: number;
-      /** The asking process's ticket, if it stands in line. */
-      readonly ticket: string | undefined;
-    };
+  | BusyReply;
+
+/** Somebody else has the lock, or it is free and kept for the head of its line. */
+export interface BusyReply {
+  readonly status: 'busy';
+  /** How long the holder's key lives yet, in ms; undefined where the key never expires. */
+  readonly remainingMs: number | undefined;
+  /** How long the present holder has held the lock, in ms; undefined where not known. */
+  readonly heldForMs: number | undefined;
+  /** Processes that stand in line, the asking one included. */
+  readonly queued: number;
+  /** The asking process's ticket, if it stands in line. */
+  readonly ticket: string | undefined;
+}
 
 /**
  * How long a waiter goes without asking at most, in ms: it covers every lost message. The holder's
@@ -46,7 +49,7 @@ export interface Renewal {
 }
 
 /** `unknown`: no verdict (error or time-out); nothing may be concluded from it. */
-export type RenewOutcome = 'renewed' | 'not-owner' | 'unknown';
+export type RenewOutcome = 'renewed' | 'not-owner' | 'revoked' | 'unknown';
 
 /** What a store answers to a release. No answer is a LockUnavailableError. */
 export type ReleaseReply = 'released' | 'not-held';
@@ -58,14 +61,32 @@ export interface StoredLock {
   readonly remainingMs: number | undefined;
   /** The fence last minted under this name; undefined where none is kept (foreign holder). */
   readonly fence: bigint | undefined;
+  /** In ms; undefined where not known. */
+  readonly heldForMs: number | undefined;
+  /** Processes that stand in line. */
+  readonly queued: number;
+  /** The token was revoked; its holder has neither let go nor expired yet. */
+  readonly revoked: boolean;
 }
+
+/** One lock of several that are taken together. */
+export interface TokenOf {
+  readonly name: string;
+  readonly token: string;
+}
+
+/** All of them, in order, or the one that is in the way. */
+export type AcquireAllReply =
+  | { readonly status: 'granted'; readonly fences: readonly bigint[]; readonly storeTimeMs: number }
+  | (Omit<BusyReply, 'ticket'> & { readonly name: string });
 
 /**
  * `turn`: the lock is free and reserved for this process. `standby`: it is reserved for the process
- * before this one; look after TURN_MS. `undefined` instead of a name: messages may have been lost,
- * look at everything.
+ * before this one; look after TURN_MS. `revoked`: this process holds the lock and has to let go.
+ * `undefined` instead of a name: messages may have been lost, look at everything.
  */
-export type WakeListener = (name: string | undefined, role: 'turn' | 'standby') => void;
+export type WakeListener = (name: string | undefined, role: WakeRole) => void;
+export type WakeRole = 'turn' | 'standby' | 'revoked';
 
 /**
  * The port between the engine and a lock store. Names are escaped (LockName.escaped), tokens are
@@ -93,6 +114,11 @@ export interface LockStore {
   start(): Promise<void>;
   /** With a place: where the lock is busy, the process stands in line for it from then on. */
   tryAcquire(name: string, token: string, ttlMs: number, place?: Place): Promise<AcquireReply>;
+  /**
+   * Takes all, or none: one try, one atomic step, nobody stands in line. Absent where the store cannot;
+   * the engine then takes one after the other.
+   */
+  tryAcquireAll?(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply>;
   /** One outcome per renewal, in order. Never rejects. */
   renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]>;
   /** Deletes the lock if `token` holds it, and wakes the head of the line. */
@@ -101,6 +127,16 @@ export interface LockStore {
   leave(name: string, process: string): Promise<void>;
   /** The lock as it is, or null where nobody holds it. */
   inspect(name: string): Promise<StoredLock | null>;
+  /**
+   * The locks that are held, page by page; one that is taken or released meanwhile may be missing or
+   * come twice. Never stalls the store.
+   */
+  list(): AsyncIterable<readonly (StoredLock & { readonly name: string })[]>;
+  /**
+   * Takes the lock from `token`: it cannot be renewed any more, and is granted to nobody else before
+   * it is released or its TTL has passed. Tells the process. False where that token does not hold it.
+   */
+  revoke(name: string, token: string, process: string): Promise<boolean>;
   /**
    * Calls `listener` when it is the process's turn; messages may be lost or late. Costs one
    * subscription per process. Returns what ends it.

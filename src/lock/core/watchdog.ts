@@ -102,8 +102,8 @@ export class Watchdog {
       if (outcome === 'renewed') {
         lease.renewed(sentAt, renewals[index]?.ttlMs ?? 0);
         this.schedule(lease, lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3);
-      } else if (outcome === 'not-owner') {
-        lease.lose('NOT_OWNER');
+      } else if (outcome === 'not-owner' || outcome === 'revoked') {
+        lease.lose(outcome === 'revoked' ? 'REVOKED' : 'NOT_OWNER');
         this.due.delete(lease);
       } else {
         this.events.emit('renewal-unknown', { name: lease.name, fence: lease.fence });

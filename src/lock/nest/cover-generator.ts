@@ -1,4 +1,4 @@
-import type { Hold } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
 import type { LockLostError } from '../core/lock.errors.js';
 import { reportCleanUp, whenLost } from './when-lost.js';
 

@@ -1,5 +1,5 @@
 import { Observable, type Subscription } from 'rxjs';
-import type { Hold } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
 import type { LockLostError } from '../core/lock.errors.js';
 import { whenLost } from './when-lost.js';
 

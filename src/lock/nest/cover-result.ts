@@ -2,7 +2,7 @@ import { Stream } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { StreamableFile } from '@nestjs/common';
 import { isObservable } from 'rxjs';
-import type { Hold } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
 import { CoveredGenerator, isAsyncGenerator } from './cover-generator.js';
 import { coverObservable } from './cover-observable.js';
 import { coverStream } from './cover-stream.js';

@@ -1,5 +1,5 @@
 import { finished, type Readable, type Stream } from 'node:stream';
-import type { Hold } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
 import { whenLost } from './when-lost.js';
 
 /**

@@ -1,5 +1,5 @@
 import { ReadableStream } from 'node:stream/web';
-import type { Hold } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
 import { reportCleanUp, whenLost } from './when-lost.js';
 
 /**

@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import type { Hold } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
 import { LockName } from '../core/lock-name.js';
 import { LockBusyError, LockOptionsError } from '../core/lock.errors.js';
 import { copyIdentity } from './copy-identity.js';

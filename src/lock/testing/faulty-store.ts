@@ -1,7 +1,8 @@
-import type { LockStore, Place, WakeListener } from '../core/lock-store.js';
+import type { LockStore, Place, TokenOf, WakeListener } from '../core/lock-store.js';
 import { LockUnavailableError } from '../core/lock.errors.js';
 
-type Operation = 'tryAcquire' | 'renew' | 'release' | 'leave' | 'inspect';
+type Operation =
+  'tryAcquire' | 'tryAcquireAll' | 'renew' | 'release' | 'leave' | 'inspect' | 'revoke';
 
 /**
  * What happens to one operation: `lose-request` never reaches the store and `lose-reply` is done but
@@ -53,6 +54,11 @@ export class FaultyStore implements LockStore {
   start = () => this.inner.start();
   tryAcquire = (name: string, token: string, ttlMs: number, place?: Place) =>
     this.pass('tryAcquire', () => this.inner.tryAcquire(name, token, ttlMs, place));
+  tryAcquireAll = (locks: readonly TokenOf[], ttlMs: number) =>
+    this.pass('tryAcquireAll', async () => {
+      if (!this.inner.tryAcquireAll) throw new Error('the inner store cannot');
+      return this.inner.tryAcquireAll(locks, ttlMs);
+    });
   renew = (renewals: Parameters<LockStore['renew']>[0]) =>
     this.pass('renew', () => this.inner.renew(renewals));
   release = (name: string, token: string, process: string) =>
@@ -60,6 +66,9 @@ export class FaultyStore implements LockStore {
   leave = (name: string, process: string) =>
     this.pass('leave', () => this.inner.leave(name, process));
   inspect = (name: string) => this.pass('inspect', () => this.inner.inspect(name));
+  list = () => this.inner.list();
+  revoke = (name: string, token: string, process: string) =>
+    this.pass('revoke', () => this.inner.revoke(name, token, process));
   onWake = (process: string, listener: WakeListener) =>
     this.inner.onWake(process, (name, role) => {
       if (!this.deaf) listener(name, role);

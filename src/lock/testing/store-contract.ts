@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import { type AcquireReply, type LockStore, type Place, TURN_MS } from '../core/lock-store.js';
+import {
+  type AcquireAllReply,
+  type AcquireReply,
+  type LockStore,
+  type Place,
+  TURN_MS,
+} from '../core/lock-store.js';
 
 /** What the contract needs to know of the store under test. */
 export interface StoreUnderTest {
@@ -29,6 +35,10 @@ const newToken = () => `contract-token-${(tokens += 1)}.process.label`;
 function fenceOf(reply: AcquireReply): bigint {
   if (reply.status !== 'granted') assert.fail('busy instead of granted');
   return reply.fence;
+}
+
+function fencesOf(reply: AcquireAllReply): readonly bigint[] {
+  return reply.status === 'granted' ? reply.fences : [];
 }
 
 function byTicket(a: string, b: string): number {
@@ -292,6 +302,72 @@ export const lockStoreContract: readonly ContractCase[] = [
       }
       for (const stop of stops) stop();
       assert.deepEqual(woken.slice(0, 2).sort(), ['0 turn', '1 standby']);
+    },
+  },
+  {
+    promise: 'revokes a lock without granting it to anybody before the holder has let go',
+    async verify({ store }) {
+      const [name, token] = [newName(), newToken()];
+      await store.tryAcquire(name, token, TTL_MS);
+      assert.equal(await store.revoke(name, newToken(), PROCESS), false);
+      assert.equal(await store.revoke(name, token, PROCESS), true);
+      assert.equal((await store.inspect(name))?.revoked, true);
+      assert.equal((await store.inspect(name))?.token, token);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS));
+      busy(await store.tryAcquire(name, token, TTL_MS));
+      assert.deepEqual(await store.renew([{ name, token, ttlMs: TTL_MS * 2 }]), ['revoked']);
+      assert.ok(((await store.inspect(name))?.remainingMs ?? Infinity) <= TTL_MS);
+      assert.equal(await store.release(name, token, PROCESS), 'released');
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
+    },
+  },
+  {
+    promise: 'lets a revoked lock of a dead holder expire',
+    async verify({ store, elapse }) {
+      const [name, token] = [newName(), newToken()];
+      await store.tryAcquire(name, token, SHORT_TTL_MS);
+      assert.equal(await store.revoke(name, token, PROCESS), true);
+      await elapse(SHORT_TTL_MS + 20);
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
+    },
+  },
+  {
+    promise: 'lists the locks that are held',
+    async verify({ store }) {
+      const base = newName();
+      const all = Array.from({ length: 30 }, (_, index) => `${base}:${index}`);
+      const owners = all.map(() => newToken());
+      await Promise.all(
+        all.map((name, index) => store.tryAcquire(name, owners[index] ?? '', TTL_MS)),
+      );
+      await store.release(all[7] ?? '', owners[7] ?? '', PROCESS);
+      const listed = new Map<string, string>();
+      for await (const page of store.list()) {
+        for (const { name, token } of page) if (name.startsWith(base)) listed.set(name, token);
+      }
+      assert.equal(listed.size, all.length - 1);
+      for (const [index, name] of all.entries()) {
+        assert.equal(listed.get(name), index === 7 ? undefined : owners[index]);
+      }
+    },
+  },
+  {
+    promise: 'takes several locks together, all or none, where it can',
+    async verify({ store }) {
+      if (!store.tryAcquireAll) return;
+      const base = newName();
+      const locks = ['a', 'b', 'c'].map((end) => ({ name: `${base}:${end}`, token: newToken() }));
+      const first = await store.tryAcquireAll(locks, TTL_MS);
+      assert.equal(first.status, 'granted');
+      const again = await store.tryAcquireAll(locks, TTL_MS);
+      assert.deepEqual(fencesOf(again), fencesOf(first));
+      const others = ['c', 'd'].map((end) => ({ name: `${base}:${end}`, token: newToken() }));
+      const second = await store.tryAcquireAll(others, TTL_MS);
+      assert.equal(second.status === 'busy' && second.name, `${base}:c`);
+      assert.equal(await store.inspect(`${base}:d`), null);
+      for (const { name, token } of locks) {
+        assert.equal(await store.release(name, token, PROCESS), 'released');
+      }
     },
   },
 ];

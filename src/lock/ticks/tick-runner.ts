@@ -1,6 +1,7 @@
 import { type Clock, elapsedMs, type Instant, SystemClock } from '../core/clock.js';
 import type { Lease } from '../core/lease.js';
-import type { Hold, LockManager } from '../core/lock-manager.js';
+import type { Hold } from '../core/hold.js';
+import type { LockManager } from '../core/lock-manager.js';
 import { LockBusyError, LockOptionsError, LockUnavailableError } from '../core/lock.errors.js';
 import { claimWithin } from './claim-within.js';
 import type { ClaimReply, TickMarks } from './tick-marks.js';

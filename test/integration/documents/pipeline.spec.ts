@@ -21,6 +21,7 @@ function deafLease(fence: bigint): Lease {
   return {
     name: 'doc:1',
     fence,
+    fenceOf: () => fence,
     storeTimeMs: 0,
     ttlMs: 30_000,
     signal: new AbortController().signal,

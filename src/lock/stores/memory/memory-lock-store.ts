@@ -7,13 +7,16 @@ import {
   SystemClock,
 } from '../../core/clock.js';
 import type {
+  AcquireAllReply,
   AcquireReply,
   LockStore,
+  BusyReply,
   Place,
   ReleaseReply,
   Renewal,
   RenewOutcome,
   StoredLock,
+  TokenOf,
   WakeListener,
 } from '../../core/lock-store.js';
 import { MemoryLine } from './memory-line.js';
@@ -22,11 +25,14 @@ import { MemoryLine } from './memory-line.js';
 const FENCE_LIFE_MS = 86_400_000;
 const SWEEP_EVERY = 10_000;
 
+type Grant = Extract<AcquireReply, { status: 'granted' }>;
+
 interface Entry {
   readonly token: string;
   readonly fence: bigint;
   readonly since: Instant;
   expiresAt: Instant;
+  revoked: boolean;
 }
 
 /**
@@ -53,24 +59,17 @@ export class MemoryLockStore implements LockStore {
     place?: Place,
   ): Promise<AcquireReply> {
     const now = this.clock.now();
-    const held = this.live(name, now);
-    if (held && held.token !== token) {
-      return this.busy(name, remainingMs(held.expiresAt, now), elapsedMs(held.since, now), place);
+    return this.inTheWay(name, token, now, place) ?? this.take(name, token, ttlMs, now, place);
+  }
+
+  async tryAcquireAll(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
+    const now = this.clock.now();
+    for (const { name, token } of locks) {
+      const busy = this.inTheWay(name, token, now);
+      if (busy) return { ...busy, name };
     }
-    const line = this.lines.get(name);
-    const head = held ? undefined : line?.first(place?.process, now.monoMs);
-    if (line && head !== undefined && head !== place?.process) {
-      const { endsMs, isNew } = line.reserve(head, now.monoMs);
-      const reply = this.busy(name, endsMs - now.monoMs, undefined, place);
-      if (isNew) this.wake(name);
-      return reply;
-    }
-    if (place) this.giveUp(name, place.process);
-    else if (line?.length === 0) this.lines.delete(name);
-    const fence = held?.fence ?? this.mint(name, now);
-    const expiresAt = plusMs(now, ttlMs);
-    this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt });
-    return { status: 'granted', fence, storeTimeMs: now.wallMs };
+    const fences = locks.map(({ name, token }) => this.take(name, token, ttlMs, now).fence);
+    return { status: 'granted', fences, storeTimeMs: now.wallMs };
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -78,6 +77,7 @@ export class MemoryLockStore implements LockStore {
     return renewals.map(({ name, token, ttlMs }) => {
       const held = this.live(name, now);
       if (held?.token !== token) return 'not-owner';
+      if (held.revoked) return 'revoked';
       const until = plusMs(now, ttlMs);
       if (remainingMs(until, held.expiresAt) > 0) held.expiresAt = until;
       return 'renewed';
@@ -99,9 +99,22 @@ export class MemoryLockStore implements LockStore {
   async inspect(name: string): Promise<StoredLock | null> {
     const now = this.clock.now();
     const held = this.live(name, now);
-    if (!held) return null;
-    const { token, fence, expiresAt } = held;
-    return { token, fence, remainingMs: remainingMs(expiresAt, now) };
+    return held ? this.stored(name, held, now) : null;
+  }
+
+  async *list(): AsyncGenerator<readonly (StoredLock & { readonly name: string })[]> {
+    const now = this.clock.now();
+    yield [...this.locks]
+      .filter(([name]) => this.live(name, now))
+      .map(([name, entry]) => ({ name, ...this.stored(name, entry, now) }));
+  }
+
+  async revoke(name: string, token: string, process: string): Promise<boolean> {
+    const held = this.live(name, this.clock.now());
+    if (held?.token !== token || held.revoked) return false;
+    held.revoked = true;
+    queueMicrotask(() => this.listeners.get(process)?.(name, 'revoked'));
+    return true;
   }
 
   onWake(process: string, listener: WakeListener): () => void {
@@ -118,12 +131,43 @@ export class MemoryLockStore implements LockStore {
     this.listeners.clear();
   }
 
+  /** Who has the lock, or the right to it, before the asking one; undefined when nobody has. */
+  private inTheWay(
+    name: string,
+    token: string,
+    now: Instant,
+    place?: Place,
+  ): BusyReply | undefined {
+    const held = this.live(name, now);
+    if (held) {
+      if (held.token === token && !held.revoked) return undefined;
+      return this.busy(name, remainingMs(held.expiresAt, now), elapsedMs(held.since, now), place);
+    }
+    const line = this.lines.get(name);
+    const head = line?.first(place?.process, now.monoMs);
+    if (line?.length === 0) this.lines.delete(name);
+    if (!line || head === undefined || head === place?.process) return undefined;
+    const { endsMs, isNew } = line.reserve(head, now.monoMs);
+    const reply = this.busy(name, endsMs - now.monoMs, undefined, place);
+    if (isNew) this.wake(name);
+    return reply;
+  }
+
+  private take(name: string, token: string, ttlMs: number, now: Instant, place?: Place): Grant {
+    if (place) this.giveUp(name, place.process);
+    const held = this.live(name, now);
+    const fence = held?.fence ?? this.mint(name, now);
+    const expiresAt = plusMs(now, ttlMs);
+    this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt, revoked: false });
+    return { status: 'granted', fence, storeTimeMs: now.wallMs };
+  }
+
   private busy(
     name: string,
     remaining: number,
     heldForMs: number | undefined,
     place: Place | undefined,
-  ): AcquireReply {
+  ): BusyReply {
     let ticket: string | undefined;
     if (place) {
       const line = this.lines.get(name) ?? new MemoryLine();
@@ -132,6 +176,18 @@ export class MemoryLockStore implements LockStore {
     }
     const queued = this.lines.get(name)?.length ?? 0;
     return { status: 'busy', remainingMs: remaining, heldForMs, queued, ticket };
+  }
+
+  private stored(name: string, entry: Entry, now: Instant): StoredLock {
+    const { token, fence, expiresAt, since, revoked } = entry;
+    return {
+      token,
+      fence,
+      remainingMs: remainingMs(expiresAt, now),
+      heldForMs: elapsedMs(since, now),
+      queued: this.lines.get(name)?.length ?? 0,
+      revoked,
+    };
   }
 
   private giveUp(name: string, process: string): void {

@@ -7,19 +7,12 @@
 local now = server_time()
 local asking = ARGV[4]
 local holder = redis.call('GET', KEYS[1])
-local last = redis.call('GET', KEYS[2])
-
-local last_fence = 0
-if last then
-  last_fence = tonumber(last)
-  if not last_fence or last_fence ~= math.floor(last_fence) or last_fence < 0 or last_fence >= 9007199254740991 then
-    return redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
-  end
-end
+local last, spoilt = last_fence(KEYS[2])
+if spoilt then return not_a_fence() end
 
 if holder == ARGV[1] and last then -- the reply to an earlier try was lost
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return {1, last, math.floor(now / 1000)}
+  return {1, print_number(last), math.floor(now / 1000)}
 end
 
 -- The place in the line, taken or refreshed. A process that was taken out comes back with its old ticket.
@@ -29,27 +22,25 @@ local function stand_in_line()
     ticket = ARGV[5]
     if ticket == '' then
       local newest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-      ticket = string.format('%.0f', math.max((tonumber(newest) or 0) + 1, now))
+      ticket = print_number(math.max((tonumber(newest) or 0) + 1, now))
     end
     redis.call('ZADD', KEYS[3], ticket, asking)
   end
-  redis.call('HSET', KEYS[4], asking, string.format('%.0f', now))
+  redis.call('HSET', KEYS[4], asking, print_number(now))
   redis.call('PEXPIRE', KEYS[3], KEEP_MS)
   redis.call('PEXPIRE', KEYS[4], KEEP_MS)
-  return string.format('%.0f', tonumber(ticket))
+  return print_number(tonumber(ticket))
 end
 
-local function busy(ms, held_ms)
+local function busy(ms, held_for_ms)
   redis.call('DEL', KEYS[6]) -- a read-only replica must fail here, not give a verdict
   local ticket = ''
   if asking then ticket = stand_in_line() end
-  return {0, ms, held_ms, redis.call('ZCARD', KEYS[3]), ticket}
+  return {0, ms, held_for_ms, redis.call('ZCARD', KEYS[3]), ticket}
 end
 
 if holder and holder ~= ARGV[1] then
-  local held_ms = -1
-  if last then held_ms = math.max(0, math.floor((now - last_fence) / 1000)) end
-  return busy(redis.call('PTTL', KEYS[1]), held_ms)
+  return busy(redis.call('PTTL', KEYS[1]), held_ms(last, now))
 end
 
 -- Free: it belongs to the head of the line, whoever is faster.
@@ -64,10 +55,4 @@ if head then
   take_out(KEYS[3], KEYS[4], head)
   redis.call('DEL', KEYS[5])
 end
-
-local fence = math.max(last_fence + 1, now)
-local printed = string.format('%.0f', fence)
--- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
-redis.call('SET', KEYS[2], printed, 'PXAT', string.format('%.0f', math.floor(fence / 1000) + 86400000))
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return {1, printed, math.floor(now / 1000)}
+return {1, grant(KEYS[1], KEYS[2], last, ARGV[1], ARGV[2], now), math.floor(now / 1000)}

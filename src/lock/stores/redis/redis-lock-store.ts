@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type {
+  AcquireAllReply,
   AcquireReply,
   LockStore,
   Place,
@@ -7,10 +8,18 @@ import type {
   Renewal,
   RenewOutcome,
   StoredLock,
+  TokenOf,
   WakeListener,
 } from '../../core/lock-store.js';
 import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
 import type { LuaScript } from './lua-script.js';
+import {
+  type AcquireAnswer,
+  busyReply,
+  type InspectAnswer,
+  renewOutcomes,
+  storedLock,
+} from './answers.js';
 import { assertUsableClient } from './redis-client-options.js';
 import { RedisSubscriber } from './redis-subscriber.js';
 import { scripts } from './scripts.js';
@@ -48,9 +57,9 @@ export class RedisLockStore implements LockStore {
   /** @throws LockOptionsError for a client or prefix under which locks would break */
   constructor({ client, prefix = 'lock:' }: RedisLockStoreOptions) {
     assertUsableClient(client);
-    if (/[{}\s\p{Cc}]/u.test(prefix)) {
+    if (/[{}\s\p{Cc}]|^[?!]/u.test(prefix)) {
       throw new LockOptionsError(
-        `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters; use plain characters such as "lock:".`,
+        `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters, or begins with ? or !; use plain characters such as "lock:".`,
       );
     }
     this.client = client;
@@ -80,21 +89,24 @@ export class RedisLockStore implements LockStore {
       [lock, fence, queue, seen, turn, absent],
       args,
     );
-    const [granted, value, ms, queued, ticket] = reply as [
-      0 | 1,
-      string | number,
-      number,
-      number,
-      string,
-    ];
+    const [granted, value, ms, queued, ticket] = reply as AcquireAnswer;
     if (granted === 1) return { status: 'granted', fence: BigInt(value), storeTimeMs: ms };
-    return {
-      status: 'busy',
-      remainingMs: Number(value) < 0 ? undefined : Number(value),
-      heldForMs: ms < 0 ? undefined : ms,
-      queued,
-      ticket: ticket === '' ? undefined : ticket,
-    };
+    return { ...busyReply(Number(value), ms, queued), ticket: ticket === '' ? undefined : ticket };
+  }
+
+  async tryAcquireAll(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
+    const keys = locks.flatMap(({ name }) => {
+      const { lock, fence, queue, seen, turn, absent } = this.keys(name);
+      return [lock, fence, queue, seen, turn, absent];
+    });
+    const args = [ttlMs, this.channel, ...locks.map(({ token }) => token)];
+    const reply = await this.ask(locks[0]?.name, scripts.acquireAll, keys, args);
+    if ((reply as unknown[])[0] === 1) {
+      const [, storeTimeMs, ...fences] = reply as [1, number, ...string[]];
+      return { status: 'granted', fences: fences.map(BigInt), storeTimeMs };
+    }
+    const [, index, remaining, heldFor, queued] = reply as [0, number, number, number, number];
+    return { ...busyReply(remaining, heldFor, queued), name: locks[index - 1]?.name ?? '' };
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -118,16 +130,33 @@ export class RedisLockStore implements LockStore {
   }
 
   async inspect(name: string): Promise<StoredLock | null> {
-    const { lock, fence: fenceKey, absent } = this.keys(name);
-    const reply = await this.ask(name, scripts.inspect, [lock, fenceKey, absent], []);
-    const [token, pttl, fence] = reply as [string?, number?, string?];
-    if (token === undefined) return null;
-    const known = fence !== undefined && /^\d+$/.test(fence);
-    return {
-      token,
-      remainingMs: pttl === undefined || pttl < 0 ? undefined : pttl,
-      fence: known ? BigInt(fence) : undefined,
-    };
+    const { lock, fence, queue, absent } = this.keys(name);
+    const reply = await this.ask(name, scripts.inspect, [lock, fence, queue, absent], []);
+    const answer = reply as InspectAnswer | [];
+    return answer.length === 0 ? null : storedLock(answer);
+  }
+
+  /** By SCAN, whose pages of about 500 keys do not stall the server. */
+  async *list(): AsyncGenerator<readonly (StoredLock & { readonly name: string })[]> {
+    const match = `${this.prefix.replaceAll(/[*?[\]\\^]/g, '\\$&')}*`;
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.scan(cursor, match);
+      cursor = next;
+      const names = keys
+        .filter((key) => !key.startsWith('{')) // helper keys, where the prefix is empty
+        .map((key) => key.slice(this.prefix.length));
+      const all = await Promise.all(
+        names.map(async (name) => ({ name, stored: await this.inspect(name) })),
+      );
+      yield all.flatMap(({ name, stored }) => (stored ? [{ name, ...stored }] : []));
+    } while (cursor !== '0');
+  }
+
+  async revoke(name: string, token: string, process: string): Promise<boolean> {
+    const { lock, absent } = this.keys(name);
+    const args = [token, this.channel + process];
+    return (await this.ask(name, scripts.revoke, [lock, absent], args)) === 1;
   }
 
   onWake(process: string, listener: WakeListener): () => void {
@@ -170,9 +199,9 @@ export class RedisLockStore implements LockStore {
     });
     const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);
     try {
-      const replies = (await this.ask(undefined, scripts.renew, keys, args)) as (0 | 1 | string)[];
+      const replies = (await this.ask(undefined, scripts.renew, keys, args)) as (number | string)[];
       return replies.map((reply) =>
-        reply === 1 ? 'renewed' : reply === 0 ? 'not-owner' : 'unknown',
+        typeof reply === 'number' ? (renewOutcomes[reply] ?? 'unknown') : 'unknown',
       );
     } catch (error) {
       const { message } = (error as LockUnavailableError).cause as Error;
@@ -181,20 +210,30 @@ export class RedisLockStore implements LockStore {
     }
   }
 
-  /** @throws LockUnavailableError, whatever the trouble is */
-  private async ask(
+  private scan(cursor: string, match: string): Promise<[cursor: string, keys: string[]]> {
+    return this.guard(undefined, () =>
+      this.client.scan(cursor, 'MATCH', match, 'COUNT', 500, 'TYPE', 'string'),
+    );
+  }
+
+  private ask(
     name: string | undefined,
     script: LuaScript,
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
+    return this.guard(name, () => script.run(this.client, keys, args));
+  }
+
+  /** @throws LockUnavailableError, whatever the trouble is */
+  private async guard<T>(name: string | undefined, command: () => Promise<T>): Promise<T> {
     const { status } = this.client;
     if (status !== 'ready') {
       const cause = new Error(`the connection to Redis is not ready (${status})`);
       throw new LockUnavailableError(name, cause.message, { cause, mayHaveRun: false });
     }
     try {
-      return await script.run(this.client, keys, args);
+      return await command();
     } catch (cause) {
       const { message } = cause as Error;
       const refused = (cause as Error).name === 'ReplyError';

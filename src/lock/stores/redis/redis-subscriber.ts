@@ -1,5 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { WakeListener } from '../../core/lock-store.js';
+import type { WakeListener, WakeRole } from '../../core/lock-store.js';
+
+/** What a message begins with; one that begins with none of these is a turn. */
+const roles: Readonly<Record<string, WakeRole>> = { '?': 'standby', '!': 'revoked' };
 
 /**
  * One connection of its own, from the first listener on, with a channel per listening process (one,
@@ -27,7 +30,7 @@ export class RedisSubscriber {
   }
 
   /** Passes a message on, come from the server or from this very process. */
-  tell(process: string, name: string | undefined, role: 'turn' | 'standby'): void {
+  tell(process: string, name: string | undefined, role: WakeRole): void {
     this.listeners.get(process)?.(name, role);
   }
 
@@ -43,14 +46,16 @@ export class RedisSubscriber {
       lazyConnect: false,
       connectionName: 'doclock-subscriber',
     });
+    // Listening alone is no reason for a process to go on.
+    connection.on('connect', () => connection.stream.unref());
     connection.on('ready', () => {
       for (const process of this.listeners.keys()) this.subscribe(connection, process);
     });
     connection.on('message', (channel: string, message: string) => {
       const process = channel.slice(this.channelPrefix.length);
-      const isStandby = message.startsWith('?');
-      const name = message.slice(this.keyPrefix.length + (isStandby ? 1 : 0));
-      this.tell(process, name, isStandby ? 'standby' : 'turn');
+      const role = roles[message.charAt(0)];
+      const name = message.slice(this.keyPrefix.length + (role ? 1 : 0));
+      this.tell(process, name, role ?? 'turn');
     });
     // The main connection has the same trouble and reports it; this one only comes back by itself.
     connection.on('error', () => undefined);

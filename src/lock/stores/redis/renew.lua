@@ -1,7 +1,7 @@
 -- Renews a batch of locks. Each stands alone: an error of one is its own outcome. Never shortens a life.
 -- KEYS[2i-1] lock   KEYS[2i] a key that never exists
 -- ARGV[2i-1] token  ARGV[2i] TTL in ms
--- Returns per lock 1 (renewed), 0 (not owner) or the error's text (no verdict).
+-- Returns per lock 1 (renewed), 0 (not owner), 2 (revoked) or the error's text (no verdict).
 local outcomes = {}
 
 local function failed(reply)
@@ -15,7 +15,7 @@ for i = 1, #KEYS / 2 do
     outcomes[i] = holder.err
   elseif holder ~= token then
     local written = redis.pcall('DEL', absent) -- a read-only replica has no verdict
-    outcomes[i] = failed(written) or 0
+    outcomes[i] = failed(written) or (holder == 'revoked.' .. token and 2) or 0
   else
     local left = redis.pcall('PTTL', lock)
     local renewed = left

@@ -5,9 +5,14 @@ const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS };
 
 /** The scripts of the Redis lock store, each one atomic step on the server. */
 export const scripts = Object.freeze({
-  acquire: new LuaScript({ files: ['./queue.lua', './acquire.lua'], constants }),
+  acquire: new LuaScript({ files: ['./queue.lua', './grant.lua', './acquire.lua'], constants }),
+  acquireAll: new LuaScript({
+    files: ['./queue.lua', './grant.lua', './acquire-all.lua'],
+    constants,
+  }),
   renew: new LuaScript({ files: ['./renew.lua'] }),
   release: new LuaScript({ files: ['./queue.lua', './release.lua'], constants }),
   leave: new LuaScript({ files: ['./queue.lua', './leave.lua'], constants }),
-  inspect: new LuaScript({ files: ['./inspect.lua'] }),
+  inspect: new LuaScript({ files: ['./queue.lua', './grant.lua', './inspect.lua'], constants }),
+  revoke: new LuaScript({ files: ['./revoke.lua'] }),
 });

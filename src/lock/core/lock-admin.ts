@@ -1,0 +1,86 @@
+import type { Clock } from './clock.js';
+import type { LockStore, StoredLock } from './lock-store.js';
+import { LockUnavailableError } from './lock.errors.js';
+import { type Owner, parseToken } from './owner-token.js';
+import { withDeadline } from './with-deadline.js';
+
+/** A lock as seen from outside; never its token. Durations in ms. */
+export interface LockState {
+  readonly name: string;
+  /** null for a foreign client's value. */
+  readonly holder: Owner | null;
+  /** undefined where the key never expires. */
+  readonly remainingMs: number | undefined;
+  /** undefined where not known. */
+  readonly heldForMs: number | undefined;
+  /** The last fence granted under this name; undefined where none is kept. */
+  readonly fence: bigint | undefined;
+  /** Processes that stand in line for it. */
+  readonly queued: number;
+  /** Revoked: the holder has not let go yet, and its life goes on to the end at most. */
+  readonly revoked: boolean;
+}
+
+/**
+ * `revoked`: the holder is told, and nobody else is granted the lock before it lets go or its life
+ * is over. `deleted`: a foreign client's lock was deleted (with `force`), whatever it is doing.
+ * `foreign`: it was left alone. `not-held`: nobody holds it.
+ */
+export type RevokeOutcome = 'revoked' | 'deleted' | 'foreign' | 'not-held';
+
+/** What people who look after locks do, on one store. @throws LockUnavailableError, everywhere */
+export class LockAdmin {
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly process: string,
+    private readonly timeoutMs: number,
+  ) {}
+
+  async inspect(name: string): Promise<LockState | null> {
+    const stored = await this.bounded(name, this.store.inspect(name));
+    return stored && lockState(name, stored);
+  }
+
+  async *list(): AsyncGenerator<LockState, void, undefined> {
+    const pages = this.store.list()[Symbol.asyncIterator]();
+    for (;;) {
+      const page = await this.bounded(undefined, pages.next());
+      if (page.done) return;
+      for (const { name, ...stored } of page.value) yield lockState(name, stored);
+    }
+  }
+
+  async revoke(name: string, force: boolean): Promise<RevokeOutcome> {
+    for (;;) {
+      const stored = await this.bounded(name, this.store.inspect(name));
+      if (!stored) return 'not-held';
+      if (stored.revoked) return 'revoked';
+      const { token } = stored;
+      const owner = parseToken(token);
+      if (owner) {
+        if (await this.bounded(name, this.store.revoke(name, token, owner.process)))
+          return 'revoked';
+      } else if (!force) {
+        return 'foreign';
+      } else {
+        const reply = await this.bounded(name, this.store.release(name, token, this.process));
+        if (reply === 'released') return 'deleted';
+      }
+      // It changed hands in between: look again.
+    }
+  }
+
+  private async bounded<T>(name: string | undefined, operation: Promise<T>): Promise<T> {
+    try {
+      return await withDeadline(operation, this.clock, this.timeoutMs);
+    } catch (error) {
+      if (error instanceof LockUnavailableError) throw error;
+      throw new LockUnavailableError(name, (error as Error).message, { cause: error });
+    }
+  }
+}
+
+function lockState(name: string, { token, ...state }: StoredLock): LockState {
+  return { name, holder: parseToken(token), ...state };
+}

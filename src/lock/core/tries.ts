@@ -1,0 +1,60 @@
+import { Attempt } from './attempt.js';
+import type { Clock } from './clock.js';
+import type { HeldLease } from './lease.js';
+import type { LeaseDesk } from './lease-desk.js';
+import type { LockOptions } from './lock-options.js';
+import type { AcquireReply, BusyReply, LockStore } from './lock-store.js';
+import { LockUnavailableError } from './lock.errors.js';
+import { newToken, type Owner } from './owner-token.js';
+
+/** How one try ended. `spent`: its token must not be used again. */
+export type TryOutcome =
+  | { readonly kind: 'granted'; readonly lease: HeldLease }
+  | { readonly kind: 'busy'; readonly reply: BusyReply }
+  | {
+      readonly kind: 'trouble';
+      readonly error: LockUnavailableError;
+      readonly spent: boolean;
+    };
+
+/** Makes attempts and turns their replies into leases. */
+export class Tries {
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly owner: Owner,
+    private readonly desk: LeaseDesk,
+  ) {}
+
+  /** An attempt with a fresh token. */
+  newAttempt(name: string, { ttlMs, commandTimeoutMs }: LockOptions): Attempt {
+    const { process } = this.owner;
+    const terms = { name, token: newToken(this.owner), ttlMs, commandTimeoutMs, process };
+    return new Attempt(terms, this.store, this.clock);
+  }
+
+  /** One try, its outcome as a value. @throws only the signal's reason, the attempt undone */
+  async try(
+    attempt: Attempt,
+    options: LockOptions,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    send: () => Promise<AcquireReply>,
+  ): Promise<TryOutcome> {
+    try {
+      const { reply, sentAt } = await attempt.send(timeoutMs, signal, send);
+      if (reply.status === 'busy') return { kind: 'busy', reply };
+      const lease = this.desk.admit(attempt, reply, sentAt, options);
+      if (lease) return { kind: 'granted', lease };
+      const error = new LockUnavailableError(
+        attempt.terms.name,
+        'the grant arrived with less than half of its TTL left and was given back',
+      );
+      return { kind: 'trouble', error, spent: true };
+    } catch (error) {
+      if (error instanceof LockUnavailableError) return { kind: 'trouble', error, spent: false };
+      this.desk.undo(attempt);
+      throw error;
+    }
+  }
+}

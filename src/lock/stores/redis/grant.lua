@@ -1,0 +1,37 @@
+-- Shared by the scripts that take locks: the fence, and the grant itself. Comes after queue.lua.
+-- KEYS: each function is given the keys it uses.   ARGV: none of its own.
+-- Returns nothing: it only defines functions.
+-- The last fence, or nil where none is kept, and whether the key holds something else.
+local function last_fence(key)
+  local value = redis.call('GET', key)
+  if not value then return nil, false end
+  local fence = tonumber(value)
+  if not fence or fence ~= math.floor(fence) or fence < 0 or fence >= 9007199254740991 then
+    return nil, true
+  end
+  return fence, false
+end
+
+local function not_a_fence()
+  return redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
+end
+
+-- How long the present holder has held the lock, in ms; -1 where not known.
+local function held_ms(last, now)
+  if not last then return -1 end
+  return math.max(0, math.floor((now - last) / 1000))
+end
+
+local function print_number(number)
+  return string.format('%.0f', number)
+end
+
+-- Gives the lock to the token, with a fence above all earlier ones. Returns the fence.
+local function grant(lock, fence_key, last, token, ttl, now)
+  local fence = print_number(math.max((last or 0) + 1, now))
+  -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
+  local expires = print_number(math.floor(tonumber(fence) / 1000) + 86400000)
+  redis.call('SET', fence_key, fence, 'PXAT', expires)
+  redis.call('SET', lock, token, 'PX', ttl)
+  return fence
+end
