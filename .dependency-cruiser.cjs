@@ -42,6 +42,13 @@ module.exports = {
       [node, '^src/lock/(?:core|ticks)/', '/redis/lua-script\\.ts$', 'node_modules/ioredis/'],
       'ticks know the engine, and share the one loader of scripts',
     ),
+    {
+      name: 'schedule-behind-its-door',
+      severity: 'error',
+      comment: 'the rest of the package works without @nestjs/schedule',
+      from: { path: '^src/lock/(?!schedule/)' },
+      to: { path: ['^src/lock/schedule/', 'node_modules/(?:@nestjs/schedule|cron)/'] },
+    },
     only(
       'lock-testing',
       '^src/lock/testing/',
@@ -68,10 +75,11 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/lock/' },
     },
     {
-      name: 'lock-has-one-door',
+      name: 'lock-has-two-doors',
       severity: 'error',
+      comment: 'the second one is for cron jobs, and needs @nestjs/schedule',
       from: { path: '^src/(?!lock/)' },
-      to: { path: '^src/lock/', pathNot: '^src/lock/index\\.ts$' },
+      to: { path: '^src/lock/', pathNot: '^src/lock/(?:schedule/)?index\\.ts$' },
     },
     {
       name: 'features-by-their-index',

@@ -17,6 +17,7 @@ const built = join(root, 'dist', 'lock');
 const peers = {
   '@nestjs/common': '^12.0.0',
   '@nestjs/core': '^12.0.0',
+  '@nestjs/schedule': '^12.0.0',
   ioredis: '^6.0.0',
   'reflect-metadata': '^0.2.0',
   rxjs: '^7.8.0',
@@ -83,8 +84,16 @@ async function manifest() {
     type: 'module',
     engines,
     files: ['dist'],
-    exports: { '.': door(''), './testing': door('testing/'), './package.json': './package.json' },
+    exports: {
+      '.': door(''),
+      './schedule': door('schedule/'),
+      './testing': door('testing/'),
+      './package.json': './package.json',
+    },
     peerDependencies: peers,
-    peerDependenciesMeta: { ioredis: { optional: true } },
+    peerDependenciesMeta: {
+      '@nestjs/schedule': { optional: true }, // for doclock/schedule only
+      ioredis: { optional: true },
+    },
   };
 }

@@ -2,3 +2,4 @@
 export { type Fault, FaultyStore } from './faulty-store.js';
 export { ManualClock, settle } from './manual-clock.js';
 export { type ContractCase, lockStoreContract, type StoreUnderTest } from './store-contract.js';
+export { tickMarksContract, type TickMarksCase } from './tick-marks-contract.js';

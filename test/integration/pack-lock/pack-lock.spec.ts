@@ -11,6 +11,7 @@ const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../../..');
 const peers = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
+const optionalPeers = ['@nestjs/schedule', 'ioredis'];
 
 interface Manifest {
   version: string;
@@ -75,14 +76,14 @@ describe('the package doclock', () => {
     );
     expect(own?.dependencies).toBeUndefined();
     expect(Object.keys(own?.peerDependencies ?? {}).toSorted()).toEqual(
-      [...peers, 'ioredis'].toSorted(),
+      [...peers, ...optionalPeers].toSorted(),
     );
     expect(own).toMatchObject({
       name: 'doclock',
       version: top?.version,
       license: top?.license,
       type: 'module',
-      peerDependenciesMeta: { ioredis: { optional: true } },
+      peerDependenciesMeta: { '@nestjs/schedule': { optional: true }, ioredis: { optional: true } },
     });
     for (const [name, range] of Object.entries(own?.peerDependencies ?? {})) {
       const used = await readJson(join(root, 'node_modules', name, 'package.json'));
@@ -102,8 +103,10 @@ describe('the package doclock', () => {
       expect.arrayContaining([
         'core',
         'nest',
+        'schedule',
         'stores',
         'testing',
+        'ticks',
         'dist/index.js',
         'dist/index.d.ts',
       ]),
@@ -114,7 +117,7 @@ describe('the package doclock', () => {
   });
 
   it('imports nothing but itself, node and its peers', async () => {
-    const allowed = new Set([...peers, 'ioredis']);
+    const allowed = new Set([...peers, ...optionalPeers]);
     const imported = /(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g;
     for (const file of (await filesOf(installed)).filter((name) => /\.(?:js|ts)$/.test(name))) {
       const text = await readFile(join(installed, file), 'utf8');
@@ -127,6 +130,7 @@ describe('the package doclock', () => {
           inside || specifier.startsWith('node:') || allowed.has(specifier),
         ]).toEqual([file, specifier, true]);
         if (file.endsWith('.js')) expect(specifier).not.toBe('ioredis');
+        if (!file.startsWith('dist/schedule/')) expect(specifier).not.toBe('@nestjs/schedule');
       }
       expect(text).not.toContain('sourceMappingURL');
     }
@@ -152,6 +156,12 @@ describe('the package doclock', () => {
       second: 'LOCK_BUSY',
       left: 0,
     });
+  });
+
+  it('serves cron jobs where @nestjs/schedule is there', async () => {
+    await link('@nestjs/schedule');
+    await compile('tsconfig.schedule.json');
+    expect(await start('schedule.js')).toEqual({ outcomes: ['ran'], byHand: 'by hand' });
   });
 });
 
