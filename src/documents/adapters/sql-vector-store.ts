@@ -4,22 +4,11 @@ import { type ExpressionBuilder } from 'kysely';
 import { Database, guardedWrite, type Schema } from '../../database/index.js';
 import { type Hit, type Passage, type VectorStore } from '../ports/vector-store.js';
 import { BestHits } from './best-hits.js';
+import { checkedDimensions } from './checked-passages.js';
 import { assertUnitLength, dotProduct, embeddingBytes } from './embedding-bytes.js';
 
 const WRITE_BATCH = 64;
 const READ_BATCH = 256;
-
-function checked(passages: readonly Passage[]): void {
-  const dimensions = passages[0]?.embedding.length;
-  for (const { seq, embedding } of passages) {
-    assertUnitLength(embedding, `The embedding of passage ${seq}`);
-    if (embedding.length !== dimensions) {
-      throw new RangeError(
-        `Passage ${seq} has ${embedding.length} dimensions, the first one ${dimensions}.`,
-      );
-    }
-  }
-}
 
 type OnPassages = ExpressionBuilder<Schema, 'passages'>;
 
@@ -66,7 +55,7 @@ export class SqlVectorStore implements VectorStore {
     passages: readonly Passage[],
     signal: AbortSignal,
   ): Promise<void> {
-    checked(passages);
+    checkedDimensions(passages);
     for (let start = 0; start < passages.length; start += WRITE_BATCH) {
       signal.throwIfAborted();
       await this.writeBatch(documentId, generation, passages.slice(start, start + WRITE_BATCH));
@@ -110,6 +99,14 @@ export class SqlVectorStore implements VectorStore {
       .where((is) => (keep === null ? is.exists(leftBehind(is)) : is('generation', '<', keep)))
       .where((is) => is.not(is.exists(published(is))))
       .execute();
+  }
+
+  /** @inheritdoc */
+  async count(documentId: string, generation: bigint): Promise<number> {
+    const { passages } = await this.passagesOf(documentId, generation)
+      .select(({ fn }) => fn.countAll<bigint>().as('passages'))
+      .executeTakeFirstOrThrow();
+    return Number(passages);
   }
 
   /** @inheritdoc */

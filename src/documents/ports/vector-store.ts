@@ -20,13 +20,16 @@ export interface Hit {
 
 /**
  * Keeps the passages of documents by *generation*: the fence of the run that wrote them. Writers
- * write unseen under their own generation; readers ask for the published one only.
+ * write unseen under their own generation; readers ask for the published one only. Every method
+ * throws the store's own unavailability (VectorsUnavailableError, DatabaseUnavailableError).
  */
 export interface VectorStore {
   /**
    * Adds passages to a generation; the same `seq` again replaces, so a repeated write does no harm.
    * Stops between batches when the signal aborts, with its reason; what was written stays unseen.
-   * @throws StaleFenceError once a newer lease has written the document, where the store can know it
+   * @throws StaleFenceError once a newer lease has written or deleted the document. A store that
+   * cannot make the check and the write one step may let a batch through that was on its way; it
+   * stays unseen, and the document's next sweep removes it.
    * @throws RangeError for embeddings that are not of unit length, or not equally long
    */
   write(
@@ -36,7 +39,8 @@ export interface VectorStore {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * The `limit` passages of one generation most like the query, best first (equal ones by `seq`).
+   * The `limit` passages of one generation most like the query, best first (equal ones by `seq`;
+   * which of them make the cut is the store's choice).
    * Never a part of a generation: empty when it holds nothing or was swept during the search, so read
    * the pointer again when it is, and search again where the pointer has moved.
    * @throws RangeError when the query is not as long as the embeddings (made by another model)
@@ -53,6 +57,8 @@ export interface VectorStore {
    * never that of a run in progress.
    */
   sweep(documentId: string, keep: bigint | null): Promise<void>;
+  /** How many passages a generation holds: fewer than were written tells that the store has lost some. */
+  count(documentId: string, generation: bigint): Promise<number>;
   /** Resolves when the store answers. */
   ping(): Promise<void>;
 }

@@ -53,7 +53,8 @@ export function vectorStoreContract(open: () => Promise<VectorStoreWorld>): void
     it('finds the best among many, and all when asked for more than there are', async () => {
       const many = Array.from({ length: 700 }, (_, seq) => passage(seq, 20 + (seq % 150)));
       await world.store.write('d', 10n, [...many, passage(700, 1)], calm);
-      expect(await seqs('d', 10n, 3)).toEqual([700, 0, 150]);
+      expect(await seqs('d', 10n, 1)).toEqual([700]);
+      expect(await seqs('d', 10n, 6)).toEqual([700, 0, 150, 300, 450, 600]);
       expect(await seqs('d', 10n, 5_000)).toHaveLength(701);
     });
 
@@ -112,6 +113,37 @@ export function vectorStoreContract(open: () => Promise<VectorStoreWorld>): void
       await expect(world.store.write('d', 10n, [passage(1, 1)], controller.signal)).rejects.toThrow(
         'lease lost',
       );
+    });
+
+    it.each(['a newer run', 'a replacement', 'a deletion', 'a deletion and re-creation'])(
+      'refuses the write of a zombie after %s, also in the middle',
+      async (event) => {
+        await world.store.write('d', 10n, [passage(0, 0)], calm);
+        if (event === 'a newer run') await world.begin('d', 11n);
+        if (event === 'a replacement') await world.put('d', 11n);
+        if (event.startsWith('a deletion')) await world.delete('d', 11n);
+        if (event.endsWith('re-creation')) await world.put('d', 12n);
+        await expect(world.store.write('d', 10n, [passage(1, 0)], calm)).rejects.toMatchObject({
+          code: 'lease_lost',
+          id: 'd',
+          fence: 10n,
+        });
+        expect(await seqs('d', 10n)).not.toContain(1);
+      },
+    );
+
+    it('refuses to write for a deleted document under any fence', async () => {
+      await world.delete('d', 11n);
+      await expect(world.store.write('d', 12n, [passage(0, 0)], calm)).rejects.toMatchObject({
+        code: 'lease_lost',
+      });
+      expect(await seqs('d', 12n)).toEqual([]);
+    });
+
+    it('refuses to write for a document that never was', async () => {
+      await expect(world.store.write('never', 10n, [passage(0, 0)], calm)).rejects.toMatchObject({
+        code: 'lease_lost',
+      });
     });
   });
 
@@ -172,6 +204,16 @@ export function vectorStoreContract(open: () => Promise<VectorStoreWorld>): void
       await world.store.sweep('d', null);
       expect(await generations()).toEqual([]);
     });
+  });
+
+  it('counts the passages of one generation', async () => {
+    await world.store.write('d', 10n, [passage(0, 0), passage(1, 0)], calm);
+    await world.begin('d', 11n);
+    await world.store.write('d', 11n, [passage(0, 0)], calm);
+    expect(await world.store.count('d', 10n)).toBe(2);
+    expect(await world.store.count('d', 11n)).toBe(1);
+    expect(await world.store.count('d', 12n)).toBe(0);
+    expect(await world.store.count('never', 10n)).toBe(0);
   });
 
   it('answers a ping', async () => {
