@@ -25,6 +25,8 @@ export interface AppConfig {
   readonly dataDir: string;
   /** PostgreSQL, or null for the SQLite file in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** The ChromaDB server that keeps the vectors, or null for the database itself. */
+  readonly chromaUrl: string | null;
   readonly redis: RedisAddress | null;
   readonly lock: {
     readonly store: 'memory' | 'redis';

@@ -28,6 +28,7 @@ describe('the settings', () => {
       },
       dataDir: resolve('data'),
       databaseUrl: null,
+      chromaUrl: null,
       redis: null,
       lock: {
         store: 'memory',
@@ -141,8 +142,11 @@ describe('the settings', () => {
     expect(mistakes({ REDIS_URL: 'redis://a', REDIS_SENTINELS: 'a:1' })).toEqual([
       expect.stringContaining('Empty one'),
     ]);
-    expect(mistakes({ CHROMA_URL: 'http://a', REDIS_URL: 'redis://a' })).toEqual([
-      expect.stringContaining('does not support ChromaDB yet'),
+    expect(mistakes({ CHROMA_URL: 'http://a' })).toEqual([
+      expect.stringContaining('CHROMA_URL is set, so other processes may share the data'),
     ]);
+    expect(mistakes({ CHROMA_URL: 'http://a', LOCK_STORE: 'memory' })).toEqual([]);
+    const chroma = { CHROMA_URL: 'http://a', REDIS_URL: 'redis://a' };
+    expect(resolveConfig(chroma).chromaUrl).toBe('http://a');
   });
 });

@@ -26,6 +26,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     },
     dataDir: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
+    chromaUrl: env.CHROMA_URL ?? null,
     redis: redisAddress(env),
     lock: {
       store: lockStore(env),
@@ -68,11 +69,6 @@ function mismatches(env: Env): string[] {
     mistakes.push(
       `${shared[0]} is set, so other processes may share the data, but locks would live in this process only. ` +
         'Set REDIS_URL, or say LOCK_STORE=memory if this process is the only one.',
-    );
-  }
-  if (env.CHROMA_URL !== undefined) {
-    mistakes.push(
-      'CHROMA_URL is set, but this version keeps vectors in its own database and does not support ChromaDB yet. Empty CHROMA_URL.',
     );
   }
   if (env.CHUNK_OVERLAP >= env.CHUNK_SIZE) {

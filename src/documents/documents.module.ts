@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
+import { Database } from '../database/index.js';
+import { ChromaVectorStore } from './adapters/chroma/chroma-vector-store.js';
 import { SqlVectorStore } from './adapters/sql-vector-store.js';
 import { UseEmbedder } from './adapters/use-embedder.js';
+import { DocumentPointers } from './document-pointers.js';
 import { DocumentReader } from './document-reader.js';
 import { DocumentRunsRepository } from './document-runs.repository.js';
 import { DocumentsController } from './documents.controller.js';
@@ -12,7 +15,7 @@ import { Pipeline } from './pipeline/run/pipeline.js';
 import { Sweeper } from './pipeline/run/sweeper.js';
 import { WorkerThreads } from './pipeline/run/worker-threads.js';
 import { EMBEDDER } from './ports/embedder.js';
-import { VECTOR_STORE } from './ports/vector-store.js';
+import { VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
 import { ProcessingController } from './processing.controller.js';
 import { ProcessingService } from './processing.service.js';
 import { ProgressStream } from './progress-stream.js';
@@ -24,6 +27,7 @@ import { SearchService } from './search.service.js';
   providers: [
     DocumentsRepository,
     DocumentRunsRepository,
+    DocumentPointers,
     DocumentReader,
     DocumentsService,
     ProcessingService,
@@ -32,7 +36,11 @@ import { SearchService } from './search.service.js';
     Pipeline,
     Sweeper,
     WorkerThreads,
-    { provide: VECTOR_STORE, useClass: SqlVectorStore },
+    {
+      provide: VECTOR_STORE,
+      inject: [APP_CONFIG, Database, DocumentPointers],
+      useFactory: vectorStore,
+    },
     {
       provide: EMBEDDER,
       inject: [APP_CONFIG],
@@ -44,3 +52,13 @@ import { SearchService } from './search.service.js';
   exports: [VECTOR_STORE],
 })
 export class DocumentsModule {}
+
+function vectorStore(
+  { chromaUrl }: AppConfig,
+  database: Database,
+  pointers: DocumentPointers,
+): VectorStore {
+  return chromaUrl === null
+    ? new SqlVectorStore(database)
+    : new ChromaVectorStore(pointers, { url: chromaUrl });
+}

@@ -29,6 +29,12 @@ export const PROBLEM_KINDS = {
     detail: 'The database gave no answer. Repeat the request.',
     retryAfterSeconds: 1,
   },
+  vectors_unavailable: {
+    status: 503,
+    title: 'The vector store is not available',
+    detail: 'The vector store gave no answer. Repeat the request.',
+    retryAfterSeconds: 1,
+  },
   embedding_failed: {
     status: 503,
     title: 'The embedding model failed',

@@ -2,6 +2,7 @@ import { DatabaseUnavailableError, StaleFenceError } from '../../../database/ind
 import { LockLostError } from '../../../lock/index.js';
 import { DocumentNotFoundError } from '../../documents.errors.js';
 import { EmbeddingError } from '../../ports/embedder.js';
+import { VectorsUnavailableError } from '../../ports/vectors-unavailable.error.js';
 import { UnreadableDocumentError } from '../extract/index.js';
 
 /** How a run's failure is shown to people. */
@@ -23,6 +24,9 @@ export function failureOf(error: unknown): Failure | null {
   }
   if (error instanceof DatabaseUnavailableError) {
     return { code: error.code, message: 'The database was away. Process the document again.' };
+  }
+  if (error instanceof VectorsUnavailableError) {
+    return { code: error.code, message: 'The vector store was away. Process the document again.' };
   }
   return {
     code: 'internal_error',

@@ -82,7 +82,7 @@ export class Pipeline {
     const { pages } = await this.extract(document, call);
     const { model } = this.embedder;
     const processedHash = contentHash(pages, { mediaType, chunkSize, chunkOverlap, model });
-    if (document.generation !== null && document.processedHash === processedHash) {
+    if (document.processedHash === processedHash && (await this.isStored(document))) {
       await progress.settle();
       lease.assertHeld();
       return { document: await this.runs.keep(id, fence), hasChanged: false };
@@ -105,6 +105,11 @@ export class Pipeline {
     const published = await this.runs.publish(id, fence, made);
     await this.sweeper.sweep(id, fence);
     return { document: published, hasChanged: true };
+  }
+
+  /** False also where the vector store was exchanged, or has lost passages: then a run repairs it. */
+  private async isStored({ id, generation, chunks }: DocumentRecord): Promise<boolean> {
+    return generation !== null && (await this.vectors.count(id, generation)) === chunks;
   }
 
   private async extract(
