@@ -14,11 +14,15 @@ async function start(): Promise<void> {
   const stop = async (signal: string) => {
     if (stopping) return;
     stopping = true;
-    logger.log(`${signal}: no new work; waiting for what is under way.`);
-    setTimeout(() => {
-      logger.error('The shutdown did not end in time; ending by force.');
-      process.exit(1);
-    }, config.http.shutdownGraceMs + closingMs).unref();
+    const { shutdownDelayMs, shutdownGraceMs } = config.http;
+    logger.log(`${signal}: leaving; what is under way may end.`);
+    setTimeout(
+      () => {
+        logger.error('The shutdown did not end in time; ending by force.');
+        process.exit(1);
+      },
+      shutdownDelayMs + shutdownGraceMs + closingMs,
+    ).unref();
     await app.close();
     process.exit(0);
   };

@@ -20,6 +20,8 @@ export interface AppConfig {
     readonly uploadLimitBytes: number;
     /** How long requests and background work may go on after SIGTERM. */
     readonly shutdownGraceMs: number;
+    /** How long after SIGTERM requests are still taken while the replica already says that it is not ready. */
+    readonly shutdownDelayMs: number;
   };
   /** An absolute path. */
   readonly dataDir: string;

@@ -87,6 +87,9 @@ export class Env {
   @WholeNumber(0, aDay)
   SHUTDOWN_GRACE_MS: number = 30_000;
 
+  @WholeNumber(0, 60_000)
+  SHUTDOWN_DELAY_MS: number = 0;
+
   @OneOf('pretty', 'json')
   LOG_FORMAT: string = 'pretty';
 }

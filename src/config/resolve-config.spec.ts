@@ -25,6 +25,7 @@ describe('the settings', () => {
         port: 3000,
         uploadLimitBytes: 20_971_520,
         shutdownGraceMs: 30_000,
+        shutdownDelayMs: 0,
       },
       dataDir: resolve('data'),
       databaseUrl: null,

@@ -23,6 +23,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       port: env.PORT,
       uploadLimitBytes: env.UPLOAD_LIMIT_MB * mebibyte,
       shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
+      shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
     },
     dataDir: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,

@@ -30,7 +30,7 @@ export class Readiness {
     const accepting = this.indicators.check('accepting');
     try {
       return await this.health.check([
-        () => (this.drain.signal.aborted ? accepting.down('shutting down') : accepting.up()),
+        () => (this.drain.isLeaving ? accepting.down('shutting down') : accepting.up()),
         () => this.indicators.check('database').attempt(() => this.database.ping()),
         () => this.indicators.check('locks').attempt(() => this.locks.probe()),
         () => this.indicators.check('vectors').attempt(() => this.vectors.ping()),

@@ -33,6 +33,6 @@ export function configureHttp(app: NestFastifyApplication): void {
     return undefined;
   });
   fastify.addHook('onSend', async (_request, reply) => {
-    if (drain.signal.aborted) void reply.header('connection', 'close');
+    if (drain.isLeaving) void reply.header('connection', 'close');
   });
 }

@@ -22,6 +22,18 @@ describe('the drain', () => {
     expect(order).toEqual(['told', 'first', 'second', 'drained']);
   });
 
+  it('says that it is leaving before it refuses anything', async () => {
+    const drain = new Drain(resolveConfig({ SHUTDOWN_DELAY_MS: '40' }));
+    expect(drain.isLeaving).toBe(false);
+    const startedAt = performance.now();
+    const drained = drain.run();
+    expect(drain.isLeaving).toBe(true);
+    expect(drain.signal.aborted).toBe(false);
+    await drained;
+    expect(drain.signal.aborted).toBe(true);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(39);
+  });
+
   it('gives up after the grace', async () => {
     Logger.overrideLogger(false);
     const drain = new Drain(resolveConfig({ SHUTDOWN_GRACE_MS: '30' }));

@@ -1,20 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
 
 /**
- * Lets work end before the service does. Shutdown begins here, before any other part ends: `signal`
- * aborts, then all that is tracked may go on for SHUTDOWN_GRACE_MS. What is left after that is
- * aborted by the lock module.
+ * Lets work end before the service does. Shutdown begins here, before any other part ends: for
+ * SHUTDOWN_DELAY_MS `isLeaving` is all that changes, so that a balancer looks elsewhere before anybody
+ * is refused; then `signal` aborts, and all that is tracked may go on for SHUTDOWN_GRACE_MS. What is
+ * left after that is aborted by the lock module.
  */
 @Injectable()
 export class Drain {
   private readonly logger = new Logger(Drain.name);
   private readonly shutdown = new AbortController();
   private readonly work = new Set<Promise<unknown>>();
+  private leaving = false;
 
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
-  /** Aborts when shutdown begins: for streams that would never end by themselves. */
+  /** Whether the replica should get no more requests. */
+  get isLeaving(): boolean {
+    return this.leaving;
+  }
+
+  /** Aborts when requests are refused from now on: for streams that would never end by themselves. */
   get signal(): AbortSignal {
     return this.shutdown.signal;
   }
@@ -29,8 +37,10 @@ export class Drain {
 
   /** Begins the shutdown; resolves when nothing is under way any more, or at the end of the grace. */
   async run(): Promise<void> {
+    const { shutdownDelayMs, shutdownGraceMs } = this.config.http;
+    this.leaving = true;
+    if (shutdownDelayMs > 0) await delay(shutdownDelayMs);
     this.shutdown.abort();
-    const { shutdownGraceMs } = this.config.http;
     const deadline = performance.now() + shutdownGraceMs;
     while (this.work.size > 0 && performance.now() < deadline) {
       await settledWithin(this.work, deadline - performance.now());

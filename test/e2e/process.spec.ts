@@ -77,6 +77,16 @@ describe('the process', () => {
     expect(redis.port).toBe(port);
   });
 
+  it('still takes requests for a while after it has said that it leaves', async () => {
+    await using service = await ServiceProcess.start({ SHUTDOWN_DELAY_MS: '1500' });
+    const exit = service.kill('SIGTERM');
+    await eventually(async () => (await service.fetch('/health/ready')).status === 503);
+    const taken = await new DocumentsClient(service).put('late', 'A text that comes late.');
+    expect(taken.status).toBe(201);
+    expect(taken.headers.get('connection')).toBe('close');
+    expect(await exit).toEqual({ code: 0, signal: null });
+  });
+
   it('ends with 0 soon after SIGTERM, aborting what outlives the grace', async () => {
     const client = new DocumentsClient(first);
     await client.put('slow', 'A text that takes ten seconds.');
