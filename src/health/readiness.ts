@@ -37,11 +37,14 @@ export class Readiness {
       ]);
     } catch (error) {
       if (!(error instanceof ServiceUnavailableException)) throw error;
-      const result = error.getResponse();
-      throw new NotReadyError(
-        typeof result === 'object' && 'details' in result ? result.details : {},
-        { cause: error },
-      );
+      throw new NotReadyError(detailsOf(error), { cause: error });
     }
   }
+}
+
+/** What terminus found out, part by part. */
+function detailsOf(error: ServiceUnavailableException): object {
+  const result = error.getResponse();
+  const details = typeof result === 'object' && 'details' in result ? result.details : {};
+  return typeof details === 'object' && details !== null ? details : {};
 }

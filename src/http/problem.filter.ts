@@ -4,7 +4,7 @@ import { type RouteTable } from './route-table.js';
 import { sendProblem } from './send-problem.js';
 import { build, translate, type Translation } from './translate.js';
 
-/** Answers every error with problem+json. Faults are logged with their stack; clients never see one. */
+/** Answers every error with problem+json. Clients never see a stack. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger(ProblemFilter.name);
@@ -15,13 +15,18 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const answer = request.is404 ? this.notFound(request, reply) : translate(error);
-    if (answer.body.status === 500)
-      this.logger.error(error, `${request.method} ${request.routeOptions.url}`);
+    this.log(error, answer.body.status, `${request.method} ${request.routeOptions.url}`);
     if (reply.sent || reply.raw.headersSent) {
       reply.raw.destroy(); // a cut connection says that the answer is incomplete; silence would not
       return;
     }
     sendProblem(reply, answer);
+  }
+
+  /** A fault with its stack; trouble with a part that the service needs in one line. */
+  private log(error: unknown, status: number, request: string): void {
+    if (status === 500) this.logger.error(error, request);
+    else if (status > 500) this.logger.warn(`${request} was answered ${status}: ${String(error)}`);
   }
 
   private notFound(request: FastifyRequest, reply: FastifyReply): Translation {

@@ -71,7 +71,11 @@ describe('the process', () => {
     const port = await freePort();
     await using service = await ServiceProcess.spawn({ REDIS_URL: `redis://127.0.0.1:${port}` });
     await eventually(async () => (await service.fetch('/health/live')).ok, { timeoutMs: 20_000 });
-    expect((await service.fetch('/health/ready')).status).toBe(503);
+    const unready = await new DocumentsClient(service).send('/health/ready');
+    expect(unready).toMatchObject({
+      status: 503,
+      body: { code: 'not_ready', detail: 'Not available at the moment: locks.' },
+    });
     await using redis = await startRedis({ port });
     await service.ready();
     expect(redis.port).toBe(port);

@@ -14,7 +14,7 @@ describe('the servers and faults that tests stand on', () => {
   beforeAll(async () => {
     server = await startRedis();
     proxy = await FaultProxy.start(server);
-    direct = new Redis(server.url, { retryStrategy: () => 50 });
+    direct = new Redis(server.url, { retryStrategy: () => 50, disconnectTimeout: 100 });
   });
 
   afterAll(async () => {
@@ -31,6 +31,7 @@ describe('the servers and faults that tests stand on', () => {
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,
       retryStrategy: () => 20,
+      disconnectTimeout: 100,
     });
     client.on('error', () => {});
     return client;

@@ -23,7 +23,9 @@ export async function startCluster(count: number, env: ServiceEnv): Promise<Clus
   const dataDir = await mkdtemp(join(tmpdir(), 'cluster-'));
   const shared = { REDIS_URL: redis.url, DATA_DIR: dataDir, EMBED_WORKERS: '1' };
   const replicas = await startReplicas(count, { ...shared, ...env });
-  const keys = new Redis(redis.url, { retryStrategy: () => 50 });
+  // The driver leaves a timer of that length behind when it disconnects after an outage.
+  const disconnectTimeout = 100;
+  const keys = new Redis(redis.url, { retryStrategy: () => 50, disconnectTimeout });
   keys.on('error', () => 'a test ends the server on purpose');
   return {
     redis,
