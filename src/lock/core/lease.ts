@@ -73,7 +73,7 @@ export class HeldLease implements Lease {
   private readonly maxCommandTimeoutMs: number;
   private readonly maxUntil: Instant | undefined;
   private validUntil: Instant;
-  private ended: LockLostError | undefined;
+  private ended: LossCode | undefined;
   private controller: AbortController | undefined;
   private sharedState: SharedLeaseState | undefined;
 
@@ -97,7 +97,7 @@ export class HeldLease implements Lease {
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();
-      if (this.ended) this.controller.abort(this.ended);
+      if (this.ended) this.controller.abort(this.endError(this.ended));
     }
     return this.controller.signal;
   }
@@ -106,7 +106,7 @@ export class HeldLease implements Lease {
     if (!this.sharedState) {
       this.sharedState = new SharedLeaseState();
       this.sharedState.setValidUntil(this.validUntil);
-      if (this.ended) this.sharedState.end(this.ended.reason);
+      if (this.ended) this.sharedState.end(this.ended);
     }
     return this.sharedState.buffer;
   }
@@ -122,7 +122,7 @@ export class HeldLease implements Lease {
 
   /** Not released yet, though it may be lost: its work is still under way. */
   get isOpen(): boolean {
-    return this.ended?.reason !== 'RELEASED';
+    return this.ended !== 'RELEASED';
   }
 
   /** Neither lost nor released, as far as anybody has looked. */
@@ -149,7 +149,7 @@ export class HeldLease implements Lease {
 
   assertHeld(): void {
     this.checkDeadline();
-    if (this.ended) throw this.ended;
+    if (this.ended) throw this.endError(this.ended);
   }
 
   extend(ttlMs: number): Promise<boolean> {
@@ -195,15 +195,14 @@ export class HeldLease implements Lease {
   lose(reason: Exclude<LossCode, 'RELEASED'>, cause?: unknown): void {
     if (this.ended) return;
     this.lossBeforeRelease = new LockLostError(this.name, reason, { cause });
-    this.end(this.lossBeforeRelease);
+    this.end(reason);
     this.keeper.onLost(this, reason);
   }
 
   /** The work is over. The signal aborts too, so that detached work learns it is not covered. */
   close(): void {
     this.checkDeadline();
-    if (this.ended?.reason === 'RELEASED') return;
-    this.end(new LockLostError(this.name, 'RELEASED'));
+    if (this.ended !== 'RELEASED') this.end('RELEASED');
   }
 
   /** A release found the key gone while the lease was still valid: it was lost during the work. */
@@ -212,10 +211,16 @@ export class HeldLease implements Lease {
     this.keeper.onLost(this, 'NOT_OWNER');
   }
 
-  private end(error: LockLostError): void {
-    this.ended = error;
-    this.sharedState?.end(error.reason);
-    this.controller?.abort(error);
+  private end(reason: LossCode): void {
+    this.ended = reason;
+    this.sharedState?.end(reason);
+    this.controller?.abort(this.endError(reason));
+  }
+
+  /** Made when somebody asks: most leases end without anybody looking. */
+  private endError(reason: LossCode): LockLostError {
+    const loss = this.lossBeforeRelease;
+    return loss?.reason === reason ? loss : new LockLostError(this.name, reason);
   }
 
   private capped(until: Instant): Instant {

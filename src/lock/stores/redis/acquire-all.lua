@@ -33,7 +33,7 @@ for i = 1, count do
   local k = 6 * (i - 1)
   if mine[i] then -- the reply to an earlier try was lost
     redis.call('PEXPIRE', KEYS[k + 1], ARGV[1])
-    answer[2 + i] = print_number(lasts[i])
+    answer[2 + i] = lasts[i]
   else
     answer[2 + i] = grant(KEYS[k + 1], KEYS[k + 2], lasts[i], ARGV[2 + i], ARGV[1], now)
   end

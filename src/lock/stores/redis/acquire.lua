@@ -1,58 +1,23 @@
--- Takes a lock, or says who is in the way. Idempotent on the token.
+-- Takes a lock, or says who is in the way. Idempotent on the token. This part is the short way for a free
+-- lock that nobody waits for; acquire-in-line.lua goes on for all others.
 -- KEYS[1] lock   KEYS[2] fence   KEYS[3] queue   KEYS[4] seen   KEYS[5] turn   KEYS[6] a key that never exists
 -- ARGV[1] token  ARGV[2] TTL in ms  ARGV[3] channel prefix
 -- ARGV[4] process that waits (absent: one try)  ARGV[5] the ticket it was given before, or ''
 -- Returns {1, fence, server time in ms} when granted, {0, ms that it is busy for at most (-1: for ever),
 -- ms that it has been held (-1: not known), processes in line, ticket or ''} when busy.
-local now = server_time()
-local asking = ARGV[4]
-local holder = redis.call('GET', KEYS[1])
-local last, spoilt = last_fence(KEYS[2])
-if spoilt then return not_a_fence() end
-
-if holder == ARGV[1] and last then -- the reply to an earlier try was lost
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return {1, print_number(last), math.floor(now / 1000)}
+-- A number given to redis.call is printed with 17 digits, so a fence keeps all of its 16.
+local free = redis.call('EXISTS', KEYS[3]) == 0
+  and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+if free then
+  local time = redis.call('TIME')
+  local ms = time[1] * 1000 + math.floor(time[2] / 1000)
+  local fence = time[1] * 1000000 + time[2]
+  -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
+  local last = redis.pcall('SET', KEYS[2], fence, 'PXAT', ms + 86400000, 'GET')
+  if not last then return {1, fence, ms} end
+  local number = type(last) == 'string' and tonumber(last)
+  if number and number < fence and number >= 0 then return {1, fence, ms} end
+  -- The last fence is ahead of the clock, or it is none: as it was, and by the long way.
+  redis.call('DEL', KEYS[1])
+  if type(last) == 'string' then redis.call('SET', KEYS[2], last, 'KEEPTTL') end
 end
-
--- The place in the line, taken or refreshed. A process that was taken out comes back with its old ticket.
-local function stand_in_line()
-  local ticket = redis.call('ZSCORE', KEYS[3], asking)
-  if not ticket then
-    ticket = ARGV[5]
-    if ticket == '' then
-      local newest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-      ticket = print_number(math.max((tonumber(newest) or 0) + 1, now))
-    end
-    redis.call('ZADD', KEYS[3], ticket, asking)
-  end
-  redis.call('HSET', KEYS[4], asking, print_number(now))
-  redis.call('PEXPIRE', KEYS[3], KEEP_MS)
-  redis.call('PEXPIRE', KEYS[4], KEEP_MS)
-  return print_number(tonumber(ticket))
-end
-
-local function busy(ms, held_for_ms)
-  redis.call('DEL', KEYS[6]) -- a read-only replica must fail here, not give a verdict
-  local ticket = ''
-  if asking then ticket = stand_in_line() end
-  return {0, ms, held_for_ms, redis.call('ZCARD', KEYS[3]), ticket}
-end
-
-if holder and holder ~= ARGV[1] then
-  return busy(redis.call('PTTL', KEYS[1]), held_ms(last, now))
-end
-
--- Free: it belongs to the head of the line, whoever is faster.
-local head = first_in_line(KEYS[3], KEYS[4], KEYS[5], asking, now)
-if head and head ~= asking then
-  local left, is_new = reserve(KEYS[5], head, now)
-  local answer = busy(left, -1)
-  if is_new then wake(KEYS[3], ARGV[3], KEYS[1], head, asking) end
-  return answer
-end
-if head then
-  take_out(KEYS[3], KEYS[4], head)
-  redis.call('DEL', KEYS[5])
-end
-return {1, grant(KEYS[1], KEYS[2], last, ARGV[1], ARGV[2], now), math.floor(now / 1000)}

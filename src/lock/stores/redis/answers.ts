@@ -3,7 +3,7 @@ import type { BusyReply, RenewOutcome, StoredLock } from '../../core/lock-store.
 /** What acquire.lua answers. */
 export type AcquireAnswer = [
   granted: 0 | 1,
-  fenceOrRemainingMs: string | number,
+  fenceOrRemainingMs: number,
   storeTimeOrHeldForMs: number,
   queued: number,
   ticket: string,
@@ -13,7 +13,7 @@ export type AcquireAnswer = [
 export type InspectAnswer = [
   token: string,
   remainingMs: number,
-  fence: string,
+  fence: number,
   heldForMs: number,
   queued: number,
 ];
@@ -40,7 +40,7 @@ export function storedLock(answer: InspectAnswer): StoredLock {
   return {
     token: revoked ? value.slice(REVOKED.length) : value,
     remainingMs: known(remainingMs),
-    fence: fence === '' ? undefined : BigInt(fence),
+    fence: fence < 0 ? undefined : BigInt(fence),
     heldForMs: known(heldForMs),
     queued,
     revoked,

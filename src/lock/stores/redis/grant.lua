@@ -22,16 +22,11 @@ local function held_ms(last, now)
   return math.max(0, math.floor((now - last) / 1000))
 end
 
-local function print_number(number)
-  return string.format('%.0f', number)
-end
-
 -- Gives the lock to the token, with a fence above all earlier ones. Returns the fence.
 local function grant(lock, fence_key, last, token, ttl, now)
-  local fence = print_number(math.max((last or 0) + 1, now))
+  local fence = math.max((last or 0) + 1, now)
   -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
-  local expires = print_number(math.floor(tonumber(fence) / 1000) + 86400000)
-  redis.call('SET', fence_key, fence, 'PXAT', expires)
+  redis.call('SET', fence_key, fence, 'PXAT', math.floor(fence / 1000) + 86400000)
   redis.call('SET', lock, token, 'PX', ttl)
   return fence
 end

@@ -4,6 +4,7 @@
 --
 -- queue: sorted set of processes by ticket.  seen: hash of process -> when it last asked, in us.
 -- turn:  "<process> <end of its reservation in us>".
+-- Numbers given to redis.call are printed with 17 digits, so microseconds keep all of theirs.
 local DEAD_US = $DEAD_MS * 1000
 local TURN_US = $TURN_MS * 1000
 local KEEP_MS = 600000

@@ -91,7 +91,7 @@ export class RedisLockStore implements LockStore {
     );
     const [granted, value, ms, queued, ticket] = reply as AcquireAnswer;
     if (granted === 1) return { status: 'granted', fence: BigInt(value), storeTimeMs: ms };
-    return { ...busyReply(Number(value), ms, queued), ticket: ticket === '' ? undefined : ticket };
+    return { ...busyReply(value, ms, queued), ticket: ticket === '' ? undefined : ticket };
   }
 
   async tryAcquireAll(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
@@ -102,7 +102,7 @@ export class RedisLockStore implements LockStore {
     const args = [ttlMs, this.channel, ...locks.map(({ token }) => token)];
     const reply = await this.ask(locks[0]?.name, scripts.acquireAll, keys, args);
     if ((reply as unknown[])[0] === 1) {
-      const [, storeTimeMs, ...fences] = reply as [1, number, ...string[]];
+      const [, storeTimeMs, ...fences] = reply as [1, number, ...number[]];
       return { status: 'granted', fences: fences.map(BigInt), storeTimeMs };
     }
     const [, index, remaining, heldFor, queued] = reply as [0, number, number, number, number];
@@ -225,6 +225,14 @@ export class RedisLockStore implements LockStore {
     return this.guard(name, () => script.run(this.client, keys, args));
   }
 
+  /** All commands of one turn of the event loop leave in one write; a lone one is not delayed. */
+  private gatherWrites(): void {
+    const { stream } = this.client;
+    if (stream.writableCorked > 0) return;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+  }
+
   /** @throws LockUnavailableError, whatever the trouble is */
   private async guard<T>(name: string | undefined, command: () => Promise<T>): Promise<T> {
     const { status } = this.client;
@@ -232,6 +240,7 @@ export class RedisLockStore implements LockStore {
       const cause = new Error(`the connection to Redis is not ready (${status})`);
       throw new LockUnavailableError(name, cause.message, { cause, mayHaveRun: false });
     }
+    this.gatherWrites();
     try {
       return await command();
     } catch (cause) {

@@ -1,4 +1,5 @@
 -- Deletes a lock if the token holds it (revoked or not), reserves the turn of the next in line and wakes it.
+-- This part is the short way where nobody waits; release-to-next.lua goes on where somebody does.
 -- KEYS[1] lock   KEYS[2] queue   KEYS[3] seen   KEYS[4] turn   KEYS[5] a key that never exists
 -- ARGV[1] token  ARGV[2] channel prefix  ARGV[3] process that releases
 -- Returns 0 (not held by this token), 1 (released), 2 (released, and the releasing process is next itself).
@@ -9,9 +10,3 @@ if holder ~= ARGV[1] and holder ~= 'revoked.' .. ARGV[1] then
 end
 redis.call('DEL', KEYS[1])
 if redis.call('EXISTS', KEYS[2]) == 0 then return 1 end
-local now = server_time()
-local head = first_in_line(KEYS[2], KEYS[3], KEYS[4], ARGV[3], now)
-if not head then return 1 end
-reserve(KEYS[4], head, now)
-wake(KEYS[2], ARGV[2], KEYS[1], head, ARGV[3])
-return head == ARGV[3] and 2 or 1

@@ -5,13 +5,19 @@ const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS };
 
 /** The scripts of the Redis lock store, each one atomic step on the server. */
 export const scripts = Object.freeze({
-  acquire: new LuaScript({ files: ['./queue.lua', './grant.lua', './acquire.lua'], constants }),
+  acquire: new LuaScript({
+    files: ['./acquire.lua', './queue.lua', './grant.lua', './acquire-in-line.lua'],
+    constants,
+  }),
   acquireAll: new LuaScript({
     files: ['./queue.lua', './grant.lua', './acquire-all.lua'],
     constants,
   }),
   renew: new LuaScript({ files: ['./renew.lua'] }),
-  release: new LuaScript({ files: ['./queue.lua', './release.lua'], constants }),
+  release: new LuaScript({
+    files: ['./release.lua', './queue.lua', './release-to-next.lua'],
+    constants,
+  }),
   leave: new LuaScript({ files: ['./queue.lua', './leave.lua'], constants }),
   inspect: new LuaScript({ files: ['./queue.lua', './grant.lua', './inspect.lua'], constants }),
   revoke: new LuaScript({ files: ['./revoke.lua'] }),
