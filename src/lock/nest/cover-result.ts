@@ -3,10 +3,12 @@ import { ReadableStream } from 'node:stream/web';
 import { StreamableFile } from '@nestjs/common';
 import { isObservable } from 'rxjs';
 import type { Hold } from '../core/hold.js';
+import type { LockLostError } from '../core/lock.errors.js';
 import { CoveredGenerator, isAsyncGenerator } from './cover-generator.js';
 import { coverObservable } from './cover-observable.js';
-import { coverStream } from './cover-stream.js';
+import { coverStream, destroyStream } from './cover-stream.js';
 import { coverWebStream } from './cover-web-stream.js';
+import { reportCleanUp } from './when-lost.js';
 
 /**
  * What the caller of a locked method gets for its result. A value ends the hold; whatever goes on
@@ -16,38 +18,63 @@ import { coverWebStream } from './cover-web-stream.js';
  * @throws LockLostError carrying the result if the lease was lost already
  */
 export async function coverResult(result: unknown, hold: Hold): Promise<unknown> {
-  const cover = coverFor(result, hold);
-  if (!cover) {
+  const production = productionOf(result);
+  if (!production) {
     await hold.end({ result });
     return result;
   }
   try {
     hold.lease.assertHeld();
-    return cover();
+  } catch (lost) {
+    await Promise.resolve(production.discard(lost as LockLostError)).catch(reportCleanUp);
+    await hold.end();
+    throw lost;
+  }
+  try {
+    return production.cover(hold);
   } catch (error) {
     await hold.end();
     throw error;
   }
 }
 
-function coverFor(result: unknown, hold: Hold): (() => unknown) | undefined {
+/** A result that goes on after the method. */
+interface Production {
+  cover(hold: Hold): unknown;
+  /** Ends it before anybody has consumed it. */
+  discard(lost: LockLostError): unknown;
+}
+
+function productionOf(result: unknown): Production | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
-  if (result instanceof StreamableFile) {
-    return () => {
-      coverStream(result.getStream(), hold);
-      return result;
+  if (result instanceof StreamableFile) return ofStream(result.getStream(), result);
+  if (isStream(result)) return ofStream(result, result);
+  if (result instanceof ReadableStream) {
+    return {
+      cover: (hold) => coverWebStream(result, hold),
+      discard: (lost) => result.cancel(lost),
     };
   }
-  if (isStream(result)) {
-    return () => {
-      coverStream(result, hold);
-      return result;
+  if (isObservable(result)) {
+    return { cover: (hold) => coverObservable(result, hold), discard: () => undefined };
+  }
+  if (isAsyncGenerator(result)) {
+    return {
+      cover: (hold) => new CoveredGenerator(result, hold),
+      discard: () => result.return(undefined),
     };
   }
-  if (result instanceof ReadableStream) return () => coverWebStream(result, hold);
-  if (isObservable(result)) return () => coverObservable(result, hold);
-  if (isAsyncGenerator(result)) return () => new CoveredGenerator(result, hold);
   return undefined;
+}
+
+function ofStream(stream: Stream, result: unknown): Production {
+  return {
+    cover(hold) {
+      coverStream(stream, hold);
+      return result;
+    },
+    discard: (lost) => destroyStream(stream, lost),
+  };
 }
 
 /** Streams of node:stream, and those that only behave like them. */

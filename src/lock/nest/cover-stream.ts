@@ -7,11 +7,22 @@ import { whenLost } from './when-lost.js';
  * writable, its readable side counts). A lost lease destroys it with LockLostError.
  */
 export function coverStream(stream: Stream, hold: Hold): void {
-  const { readable, destroy } = stream as Partial<Readable>;
-  const stopListening = whenLost(hold.lease, (lost) => destroy?.call(stream, lost));
+  const stopListening = whenLost(hold.lease, (lost) => destroy(stream, lost));
+  const { readable } = stream as Partial<Readable>;
   // Its error belongs to the stream's consumer; here only the end counts.
   finished(stream as Readable, readable === undefined ? {} : { writable: false }, () => {
     stopListening();
     void hold.end();
   });
+}
+
+/** Destroys a stream that nobody consumes, so nobody else hears of its error. */
+export function destroyStream(stream: Stream, error: Error): void {
+  stream.on('error', () => undefined);
+  destroy(stream, error);
+}
+
+/** Streams of the oldest kind have nothing to destroy. */
+function destroy(stream: Stream, error: Error): void {
+  (stream as Partial<Readable>).destroy?.call(stream, error);
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { LockError } from '../core/lock.errors.js';
@@ -27,7 +28,7 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     const { httpAdapter } = this.adapterHost;
     const response: unknown = host.switchToHttp().getResponse();
     if (httpAdapter.isHeadersSent(response)) {
-      httpAdapter.end(response); // a stream has begun; its own error has told the client
+      cut(response);
       return;
     }
     if (retryAfterSeconds !== undefined) {
@@ -36,4 +37,10 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     httpAdapter.setHeader(response, 'Content-Type', 'application/problem+json');
     httpAdapter.reply(response, body, body.status);
   }
+}
+
+/** A cut connection tells the client that an answer, once begun, is incomplete. */
+function cut(response: unknown): void {
+  const { raw = response } = response as { raw?: unknown }; // Fastify wraps Node's response
+  (raw as Partial<ServerResponse>).destroy?.();
 }

@@ -43,6 +43,12 @@ class Work {
     };
   }
 
+  // @ts-expect-error what JavaScript can do all the same
+  @WithLock('r:<id>')
+  sync(id: string): string {
+    return `sync ${id} ${currentLease()?.name}`;
+  }
+
   @WithLock('r:<id>')
   async fail(id: string): Promise<never> {
     throw new RangeError(id);
@@ -61,6 +67,11 @@ class Work {
   @WithLock('r:<_id>')
   async give<T>(_id: string, result: T): Promise<T> {
     return result;
+  }
+
+  @WithLock('r:<_id>')
+  async later<T>(_id: string, work: () => Promise<T>): Promise<T> {
+    return work();
   }
 
   @WithLock('r:<_id>')
@@ -196,6 +207,12 @@ describe('what a lock covers', () => {
       expect(await work.thenable(`${id}`)).toBe(`then ${id} ${name()}`);
     });
 
+    it('makes a promise of what a method gives at once', async () => {
+      const result: unknown = work.sync(`${id}`);
+      expect(result).toBeInstanceOf(Promise);
+      expect(await result).toBe(`sync ${id} ${name()}`);
+    });
+
     it.each(['fail', 'failAtOnce'] as const)(
       '%s: passes the error on, lock free',
       async (method) => {
@@ -233,6 +250,33 @@ describe('what a lock covers', () => {
       await eventually(isHeld);
       await loseLease();
       await expect(gone).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'done' });
+    });
+  });
+
+  describe('what comes after the lease was lost', () => {
+    /** Gives `result` only when its lease is gone. */
+    const giveTooLate = async (result: unknown) => {
+      const late = () => eventually(() => currentLease()?.signal.aborted).then(() => result);
+      const given = withShortTtl(() => work.later(`${id}`, late));
+      await eventually(isHeld);
+      await loseLease();
+      await expect(given).rejects.toEqual(lost);
+    };
+
+    it('is destroyed, cancelled or returned from', async () => {
+      const stream = new PassThrough();
+      await giveTooLate(stream);
+      expect(stream.errored).toEqual(lost);
+      const reasons: unknown[] = [];
+      await giveTooLate(new ReadableStream({ cancel: (reason) => void reasons.push(reason) }));
+      expect(reasons).toEqual([lost]);
+      const file = new PassThrough();
+      await giveTooLate(new StreamableFile(file));
+      expect(file.destroyed).toBe(true);
+      const generator = work.generate(`${id}-inner`, 1);
+      await giveTooLate(generator);
+      expect(await generator.next()).toEqual({ done: true, value: undefined });
+      await giveTooLate(NEVER);
     });
   });
 
