@@ -12,9 +12,10 @@ import { reportCleanUp } from './when-lost.js';
 
 /**
  * What the caller of a locked method gets for its result. A value ends the hold; whatever goes on
- * producing (a stream, a StreamableFile, an Observable, an async generator) keeps it until it ends,
- * fails or is cancelled, and fails with LockLostError if the lease is lost meanwhile. One that nobody
- * ever consumes keeps it until `maxHoldMs`. What hides inside of other objects is not looked for.
+ * producing (a stream, a StreamableFile, a Response, an Observable, an async generator) keeps it until
+ * it ends, fails or is cancelled, and fails with LockLostError if the lease is lost meanwhile. One that
+ * nobody ever consumes keeps it until `maxHoldMs`. Other objects are values, also those that hold a
+ * stream or can be iterated: give them as an async generator.
  * @throws LockLostError carrying the result if the lease was lost already
  */
 export async function coverResult(result: unknown, hold: Hold): Promise<unknown> {
@@ -55,6 +56,7 @@ function productionOf(result: unknown): Production | undefined {
       discard: (lost) => result.cancel(lost),
     };
   }
+  if (result instanceof Response && result.body !== null) return ofResponse(result, result.body);
   if (isObservable(result)) {
     return { cover: (hold) => coverObservable(result, hold), discard: () => undefined };
   }
@@ -74,6 +76,17 @@ function ofStream(stream: Stream, result: unknown): Production {
       return result;
     },
     discard: (lost) => destroyStream(stream, lost),
+  };
+}
+
+/** A `Response`, as fetch gives it and Nest sends it: its body is what goes on. */
+function ofResponse(response: Response, body: ReadableStream): Production {
+  return {
+    cover(hold) {
+      const { status, statusText, headers } = response;
+      return new Response(coverWebStream(body, hold), { status, statusText, headers });
+    },
+    discard: (lost) => body.cancel(lost),
   };
 }
 

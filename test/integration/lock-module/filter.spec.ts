@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type ArgumentsHost, Controller, Get, HttpException, Param } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import {
+  type ArgumentsHost,
+  Controller,
+  Get,
+  HttpException,
+  type INestApplication,
+  Param,
+} from '@nestjs/common';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import {
@@ -60,8 +68,13 @@ class Failing {
   }
 }
 
-describe('LockExceptionFilter', () => {
-  let app: NestFastifyApplication;
+const adapters: [string, () => AbstractHttpAdapter][] = [
+  ['Fastify', () => new FastifyAdapter()],
+  ['Express', () => new ExpressAdapter()],
+];
+
+describe.each(adapters)('LockExceptionFilter on %s', (_platform, newAdapter) => {
+  let app: INestApplication;
   const logged = jest.fn();
 
   beforeAll(async () => {
@@ -69,11 +82,10 @@ describe('LockExceptionFilter', () => {
       imports: [LockModule.forRoot({ store: { kind: 'memory' } })],
       controllers: [Failing],
     }).compile();
-    app = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), {
+    app = module.createNestApplication(newAdapter(), {
       logger: { error: logged, warn: () => {}, log: () => {} },
     });
-    await app.init();
-    await app.getHttpAdapter().getInstance().ready();
+    await app.listen(0, '127.0.0.1');
   });
   afterAll(() => app.close());
 
