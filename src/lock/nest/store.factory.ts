@@ -4,12 +4,12 @@ import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
 import { RedisLockStore, type RedisLockStoreOptions } from '../stores/redis/redis-lock-store.js';
 
 /** Locks within this process only. */
-export interface MemoryStoreOption {
+interface MemoryStoreOption {
   readonly kind: 'memory';
 }
 
 /** Locks on one Redis server, or on the master that Sentinel names. */
-export interface RedisStoreOption extends RedisLockStoreOptions {
+interface RedisStoreOption extends RedisLockStoreOptions {
   readonly kind: 'redis';
 }
 

@@ -5,7 +5,7 @@ import type { WithLockOptions } from './with-lock.options.js';
 export type LockNameFunction<A extends readonly unknown[]> = (...args: A) => string | LockName;
 
 /** What a locked method may return: the lock is taken asynchronously, so it cannot answer at once. */
-export type LockedResult = PromiseLike<unknown> | AsyncGenerator<unknown, unknown, never>;
+type LockedResult = PromiseLike<unknown> | AsyncGenerator<unknown, unknown, never>;
 
 type Method = (...args: never[]) => LockedResult;
 

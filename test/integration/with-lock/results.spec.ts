@@ -147,6 +147,8 @@ describe('what a lock covers', () => {
   let work: Work;
   let locks: LockService;
   let id = 0;
+  const granted: bigint[] = [];
+  const released: bigint[] = [];
 
   beforeAll(async () => {
     app = await Test.createTestingModule({
@@ -156,10 +158,16 @@ describe('what a lock covers', () => {
     await app.init();
     work = app.get(Work);
     locks = app.get(LockService);
+    locks.events.on('granted', ({ fence }) => granted.push(fence));
+    locks.events.on('released', ({ fence }) => released.push(fence));
   });
   afterAll(() => app.close());
   afterEach(async () => {
     await expectFree();
+    // Whatever the work's end was like: every grant is released, and once.
+    const byValue = (one: bigint, other: bigint) => Number(one - other);
+    await eventually(() => released.length >= granted.length, { what: 'every release' });
+    expect(released.toSorted(byValue)).toEqual(granted.toSorted(byValue));
     id += 1;
   });
 
@@ -233,11 +241,11 @@ describe('what a lock covers', () => {
     });
 
     it('refuses a value that cannot name a lock before it asks the store', async () => {
-      const granted = currentHolders.length;
+      const before = currentHolders.length;
       for (const bad of [undefined, null, {}, ['a'], '']) {
         await expect(work.value(bad as string, 1)).rejects.toMatchObject({ code: 'LOCK_OPTIONS' });
       }
-      expect(currentHolders).toHaveLength(granted);
+      expect(currentHolders).toHaveLength(before);
     });
 
     it('tells of a lease that was lost during the work', async () => {
