@@ -1,5 +1,6 @@
 import { runInThisContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { keepParameters, parametersOf } from './parameter-names.js';
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -70,6 +71,62 @@ describe('parametersOf', () => {
     ) as [AnyFunction, AnyFunction];
     expect(names(inner)).toEqual(['id']);
     expect(names(outer)).toEqual(['dto']);
+  });
+
+  it('is not led astray by anything that a default value or a comment can hold', () => {
+    const noise = fc.constantFrom(
+      '',
+      '/* , ) */',
+      '// , )\n',
+      '/* `${" */',
+      "/* ' */",
+      '\n\t',
+      '/**/ // /*\n',
+    );
+    const fallback = fc.constantFrom(
+      '',
+      '= 1',
+      '= ")"',
+      "= '\\',('",
+      '= `${`)${1}`},`',
+      '= /[)/,]+\\(\\//g',
+      '= 4 / 2 / 1',
+      '= [")", /,/]',
+      '= { a: ",", b() { return /}/; } }',
+      '= (a, b = ")") => a / b',
+      '= async function* (x, y) { yield /\\)/; }',
+      '= class { static s = ","; #p = 1; }',
+      '= !/,/',
+      '= typeof /[(]/',
+      '= a?.[","]',
+      '= (1, 2)',
+      '= new.target',
+      '= a => a / 2',
+      '= void /,/ / 3',
+    );
+    const parameter = fc.record({
+      pattern: fc.constantFrom(undefined, '{ x: { y = ")" } = {} }', '[, z = [","]]'),
+      before: noise,
+      between: noise,
+      fallback,
+      after: noise,
+    });
+    fc.assert(
+      fc.property(
+        fc.array(parameter, { maxLength: 5 }),
+        fc.constantFrom('m', 'async m'),
+        (list, head) => {
+          const declared = list.map(
+            ({ pattern, before, between, fallback: value, after }, index) =>
+              // Patterns get names of their own, since a name may be declared once only.
+              `${before}${pattern?.replace(/[yz]\b/, `v${index}`) ?? `p${index}`}${between}${value}${after}`,
+          );
+          const expected = list.map(({ pattern }, index) => (pattern ? '{}' : `p${index}`));
+          expect(names(method(`${head}(${declared.join(',')}) {}`))).toEqual(expected);
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('knows nothing of native and bound functions', () => {
