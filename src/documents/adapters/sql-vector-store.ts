@@ -96,7 +96,8 @@ export class SqlVectorStore implements VectorStore {
     await this.database.kysely
       .deleteFrom('passages')
       .where('document_id', '=', documentId)
-      .where((is) => (keep === null ? is.exists(leftBehind(is)) : is('generation', '<', keep)))
+      .where((is) => is.exists(leftBehind(is)))
+      .$if(keep !== null, (query) => query.where('generation', '<', keep))
       .where((is) => is.not(is.exists(published(is))))
       .execute();
   }

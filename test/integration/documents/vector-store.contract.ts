@@ -198,6 +198,17 @@ export function vectorStoreContract(open: () => Promise<VectorStoreWorld>): void
       expect(await generations()).toEqual([13n]);
     });
 
+    it('never removes the run in progress, not even for a keep from the future', async () => {
+      await world.store.sweep('d', 99n);
+      expect(await generations()).toEqual([12n]);
+    });
+
+    it('with null removes what was written under the fence of the deletion itself', async () => {
+      await world.delete('d', 12n);
+      await world.store.sweep('d', null);
+      expect(await generations()).toEqual([]);
+    });
+
     it('with null removes everything of a deleted document', async () => {
       await world.publish('d', 12n);
       await world.delete('d', 13n);
