@@ -13,7 +13,7 @@ module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
-      name: 'no-orphans-outside',
+      name: 'src-never-imports-test',
       severity: 'error',
       from: { path: '^src' },
       to: { path: '^test' },

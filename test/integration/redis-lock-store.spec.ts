@@ -200,6 +200,59 @@ describe('a server that spreads its keys over slots', () => {
   });
 });
 
+describe('calls of one turn', () => {
+  it('share commands, and each is answered for itself', async () => {
+    await store.tryAcquire('doc:3', 'holder', 30_000);
+    await admin.rpush('lock:doc:5', 'x');
+    await admin.set('{lock:doc:7}:fence', 'twelve');
+    await store.tryAcquire('doc:9', 'holder', 30_000);
+    await store.tryAcquire('doc:9', 'x', 30_000, { process: 'waiter', ticket: undefined });
+    await admin.del('lock:doc:9'); // free, and kept for the waiter
+    await admin.config('RESETSTAT');
+    const tries = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, n) => store.tryAcquire(`doc:${n}`, `token-${n}`, 30_000)),
+    );
+    const verdicts = tries.map((one) =>
+      one.status === 'fulfilled' ? one.value.status : one.reason.code,
+    );
+    const expected = Array.from({ length: 12 }, () => 'granted');
+    expected[3] = expected[9] = 'busy';
+    expected[5] = expected[7] = 'LOCK_UNAVAILABLE';
+    expect(verdicts).toEqual(expected);
+    expect(await admin.get('{lock:doc:7}:fence')).toBe('twelve');
+    expect(await admin.exists('lock:doc:7')).toBe(0);
+    for (const n of [0, 1, 11]) expect(await admin.get(`lock:doc:${n}`)).toBe(`token-${n}`);
+    // One command for all, and one more for each that was out of the ordinary.
+    const stats = await admin.info('commandstats');
+    expect(Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(1 + 3 + 2);
+
+    const releases = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, n) => store.release(`doc:${n}`, `token-${n}`, 'process')),
+    );
+    const outcomes = releases.map((one) =>
+      one.status === 'fulfilled' ? one.value : one.reason.code,
+    );
+    const released = Array.from({ length: 12 }, () => 'released');
+    released[3] = released[7] = released[9] = 'not-held';
+    released[5] = 'LOCK_UNAVAILABLE';
+    expect(outcomes).toEqual(released);
+    expect(await admin.get('lock:doc:3')).toBe('holder');
+  });
+
+  it('are refused as one where the server refuses all', async () => {
+    await admin.config('SET', 'maxmemory', '1');
+    try {
+      const tries = await Promise.allSettled(
+        ['doc:1', 'doc:2', 'doc:3'].map((name) => store.tryAcquire(name, 'token', 30_000)),
+      );
+      expect(tries.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    } finally {
+      await admin.config('SET', 'maxmemory', '0');
+    }
+    expect(await admin.keys('lock:*')).toEqual([]);
+  });
+});
+
 describe('unusable clients are refused at start', () => {
   it.each([
     ['keyPrefix', { ...redisLockClientOptions, keyPrefix: 'app:' }],

@@ -3,7 +3,7 @@
  * clock goes on while the machine is suspended. Elapsed time is the larger of the two differences.
  */
 export interface Instant {
-  /** Milliseconds of the operating system's monotonic clock, the same in all threads of a process. */
+  /** Milliseconds of the operating system's monotonic clock, since some moment of this thread's own. */
   readonly monoMs: number;
   /** Milliseconds since the Unix epoch. */
   readonly wallMs: number;
@@ -29,7 +29,7 @@ export const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The clock of the machine. */
 export class SystemClock implements Clock {
   now(): Instant {
-    return { monoMs: Number(process.hrtime.bigint()) / 1e6, wallMs: Date.now() };
+    return { monoMs: performance.now(), wallMs: Date.now() };
   }
 
   setTimer(run: () => void, delayMs: number, keepAlive = false): CancelTimer {

@@ -105,7 +105,7 @@ export class HeldLease implements Lease {
   get shared(): SharedArrayBuffer {
     if (!this.sharedState) {
       this.sharedState = new SharedLeaseState();
-      this.sharedState.setValidUntil(this.validUntil);
+      this.sharedState.setValidUntil(this.validUntil, this.clock.now());
       if (this.ended) this.sharedState.end(this.ended);
     }
     return this.sharedState.buffer;
@@ -178,7 +178,7 @@ export class HeldLease implements Lease {
     const until = this.capped(plusMs(sentAt, ttlMs - driftMarginMs(ttlMs)));
     if (remainingMs(until, this.validUntil) <= 0) return;
     this.validUntil = until;
-    this.sharedState?.setValidUntil(until);
+    this.sharedState?.setValidUntil(until, this.clock.now());
   }
 
   /** Ends the lease as lost if its time has passed. True when it is over. */

@@ -19,8 +19,9 @@ export class SharedLeaseState {
   readonly buffer = new SharedArrayBuffer(3 * Float64Array.BYTES_PER_ELEMENT);
   private readonly fields = new Float64Array(this.buffer);
 
-  setValidUntil(until: Instant): void {
-    this.fields[MONO] = until.monoMs;
+  /** Both clocks' ends, told from now on: threads count their monotonic time from different moments. */
+  setValidUntil(until: Instant, now: Instant): void {
+    this.fields[MONO] = monotonicMs() + (until.monoMs - now.monoMs);
     this.fields[WALL] = until.wallMs;
   }
 
@@ -38,8 +39,12 @@ export function assertHeld(shared: SharedArrayBuffer, name = 'of this task'): vo
   const fields = new Float64Array(shared);
   const ended = fields[ENDED] ?? 0;
   if (ended !== 0) throw new LockLostError(name, reasons[ended - 1] ?? 'RELEASED');
-  const monoMs = Number(process.hrtime.bigint()) / 1e6;
-  if (monoMs >= (fields[MONO] ?? 0) || Date.now() >= (fields[WALL] ?? 0)) {
+  if (monotonicMs() >= (fields[MONO] ?? 0) || Date.now() >= (fields[WALL] ?? 0)) {
     throw new LockLostError(name, 'EXPIRED');
   }
+}
+
+/** The monotonic clock as all threads of a process see it, in ms. */
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }

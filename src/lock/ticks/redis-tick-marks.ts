@@ -38,7 +38,10 @@ export class RedisTickMarks implements TickMarks {
   async claim({ job, tickMs, fence, done }: TickClaim): Promise<ClaimReply> {
     const key = this.prefix + job;
     const keys = [key, `{${key}}:none`];
-    const reply = await claimTick.run(this.client, keys, [tickMs, `${fence}`, done ? 1 : 0]);
+    const reply = await claimTick.run(this.client, {
+      keys,
+      args: [tickMs, `${fence}`, done ? 1 : 0],
+    });
     return reply as ClaimReply;
   }
 }

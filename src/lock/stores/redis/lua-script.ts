@@ -8,6 +8,12 @@ export interface LuaParts {
   readonly constants?: Readonly<Record<string, number>>;
 }
 
+/** One call of a script. */
+export interface LuaCall {
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
 /** A script, sent by its hash and, where the server has forgotten it, by its text. */
 export class LuaScript {
   readonly text: string;
@@ -25,7 +31,7 @@ export class LuaScript {
   }
 
   /** One round trip, two after a restart or SCRIPT FLUSH. @throws what the client throws */
-  async run(client: Redis, keys: readonly string[], args: readonly (string | number)[]) {
+  async run(client: Redis, { keys, args }: LuaCall): Promise<unknown> {
     try {
       return await client.evalsha(this.sha, keys.length, ...keys, ...args);
     } catch (error) {

@@ -22,6 +22,7 @@ import {
 } from './answers.js';
 import { assertUsableClient } from './redis-client-options.js';
 import { RedisSubscriber } from './redis-subscriber.js';
+import { isAboutSlots, ScriptBatch } from './script-batch.js';
 import { scripts } from './scripts.js';
 
 /** What a Redis lock store is made of. */
@@ -48,6 +49,8 @@ export class RedisLockStore implements LockStore {
   private readonly client: Redis;
   private readonly prefix: string;
   private readonly channel: string;
+  private readonly acquires: ScriptBatch;
+  private readonly releases: ScriptBatch;
   private readonly subscriber: RedisSubscriber;
   private readonly reconnectListeners = new Set<() => void>();
   private readonly onReady = () => this.reconnectListeners.forEach((listener) => listener());
@@ -63,6 +66,8 @@ export class RedisLockStore implements LockStore {
       );
     }
     this.client = client;
+    this.acquires = new ScriptBatch(client, { one: scripts.acquire, many: scripts.acquireMany });
+    this.releases = new ScriptBatch(client, { one: scripts.release, many: scripts.releaseMany });
     this.prefix = prefix;
     this.channel = `${prefix}wake:`;
     this.subscriber = new RedisSubscriber(client, this.channel, prefix);
@@ -81,14 +86,11 @@ export class RedisLockStore implements LockStore {
     place?: Place,
   ): Promise<AcquireReply> {
     const { lock, fence, queue, seen, turn, absent } = this.keys(name);
+    const keys = [lock, fence, queue, seen, turn, absent];
     const args = [token, ttlMs, this.channel];
-    if (place) args.push(place.process, place.ticket ?? '');
-    const reply = await this.ask(
-      name,
-      scripts.acquire,
-      [lock, fence, queue, seen, turn, absent],
-      args,
-    );
+    const reply = await (place
+      ? this.ask(name, scripts.acquire, keys, [...args, place.process, place.ticket ?? ''])
+      : this.guard(name, () => this.acquires.run({ keys, args })));
     const [granted, value, ms, queued, ticket] = reply as AcquireAnswer;
     if (granted === 1) return { status: 'granted', fence: BigInt(value), storeTimeMs: ms };
     return { ...busyReply(value, ms, queued), ticket: ticket === '' ? undefined : ticket };
@@ -118,7 +120,8 @@ export class RedisLockStore implements LockStore {
   async release(name: string, token: string, process: string): Promise<ReleaseReply> {
     const { lock, queue, seen, turn, absent } = this.keys(name);
     const keys = [lock, queue, seen, turn, absent];
-    const reply = await this.ask(name, scripts.release, keys, [token, this.channel, process]);
+    const args = [token, this.channel, process];
+    const reply = await this.guard(name, () => this.releases.run({ keys, args }));
     // Next is another waiter of the same process: no message was needed for that.
     if (reply === 2) this.subscriber.tell(process, name, 'turn');
     return reply === 0 ? 'not-held' : 'released';
@@ -204,8 +207,7 @@ export class RedisLockStore implements LockStore {
         typeof reply === 'number' ? (renewOutcomes[reply] ?? 'unknown') : 'unknown',
       );
     } catch (error) {
-      const { message } = (error as LockUnavailableError).cause as Error;
-      if (renewals.length > 1 && /^(?:CROSSSLOT|MOVED)/.test(message)) this.batches = false;
+      if (renewals.length > 1 && isAboutSlots((error as Error).cause)) this.batches = false;
       return renewals.map(() => 'unknown');
     }
   }
@@ -222,15 +224,7 @@ export class RedisLockStore implements LockStore {
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
-    return this.guard(name, () => script.run(this.client, keys, args));
-  }
-
-  /** All commands of one turn of the event loop leave in one write; a lone one is not delayed. */
-  private gatherWrites(): void {
-    const { stream } = this.client;
-    if (stream.writableCorked > 0) return;
-    stream.cork();
-    process.nextTick(() => stream.uncork());
+    return this.guard(name, () => script.run(this.client, { keys, args }));
   }
 
   /** @throws LockUnavailableError, whatever the trouble is */
@@ -240,7 +234,6 @@ export class RedisLockStore implements LockStore {
       const cause = new Error(`the connection to Redis is not ready (${status})`);
       throw new LockUnavailableError(name, cause.message, { cause, mayHaveRun: false });
     }
-    this.gatherWrites();
     try {
       return await command();
     } catch (cause) {

@@ -9,6 +9,7 @@ export const scripts = Object.freeze({
     files: ['./acquire.lua', './queue.lua', './grant.lua', './acquire-in-line.lua'],
     constants,
   }),
+  acquireMany: new LuaScript({ files: ['./acquire-many.lua'] }),
   acquireAll: new LuaScript({
     files: ['./queue.lua', './grant.lua', './acquire-all.lua'],
     constants,
@@ -18,6 +19,7 @@ export const scripts = Object.freeze({
     files: ['./release.lua', './queue.lua', './release-to-next.lua'],
     constants,
   }),
+  releaseMany: new LuaScript({ files: ['./release-many.lua'] }),
   leave: new LuaScript({ files: ['./queue.lua', './leave.lua'], constants }),
   inspect: new LuaScript({ files: ['./queue.lua', './grant.lua', './inspect.lua'], constants }),
   revoke: new LuaScript({ files: ['./revoke.lua'] }),

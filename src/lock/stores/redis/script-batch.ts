@@ -1,0 +1,79 @@
+import type { Redis } from 'ioredis';
+import type { LuaCall, LuaScript } from './lua-script.js';
+
+/**
+ * Calls that share a command: enough to spare most of the cost, few enough that the server works on
+ * one command while the client works on the answers of another.
+ */
+const MOST_CALLS = 16;
+
+/** A script for one call, and its short way for many: that answers 0 where it has left a call alone. */
+export interface BatchedScripts {
+  readonly one: LuaScript;
+  readonly many: LuaScript;
+}
+
+interface PendingCall extends LuaCall {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The calls that are made in one turn of the event loop share commands. A lone call is not delayed:
+ * the turn that makes it ends before anything else happens. What the short way leaves alone costs a
+ * second round trip.
+ */
+export class ScriptBatch {
+  private calls: PendingCall[] = [];
+  /** Cleared for good when the server turns out to spread keys over slots. */
+  private together = true;
+
+  constructor(
+    private readonly client: Redis,
+    private readonly scripts: BatchedScripts,
+  ) {}
+
+  run({ keys, args }: LuaCall): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.calls.push({ keys, args, resolve, reject }) === 1) {
+        process.nextTick(() => this.flush());
+      }
+    });
+  }
+
+  private flush(): void {
+    const { calls } = this;
+    this.calls = [];
+    if (calls.length === 1 || !this.together) return calls.forEach((call) => this.sendAlone(call));
+    for (let at = 0; at < calls.length; at += MOST_CALLS) {
+      this.sendTogether(calls.slice(at, at + MOST_CALLS));
+    }
+  }
+
+  private sendAlone(call: PendingCall): void {
+    this.scripts.one.run(this.client, call).then(call.resolve, call.reject);
+  }
+
+  private sendTogether(calls: readonly PendingCall[]): void {
+    const keys = calls.flatMap((call) => call.keys);
+    const args = calls.flatMap((call) => call.args);
+    this.scripts.many.run(this.client, { keys, args }).then(
+      (answers) =>
+        calls.forEach((call, index) => {
+          const answer = (answers as unknown[])[index];
+          if (answer === 0) this.sendAlone(call);
+          else call.resolve(answer);
+        }),
+      (error: unknown) => {
+        if (!isAboutSlots(error)) return calls.forEach(({ reject }) => reject(error));
+        this.together = false; // a command over several slots is refused before it runs
+        calls.forEach((call) => this.sendAlone(call));
+      },
+    );
+  }
+}
+
+/** The server is part of a cluster, whose commands must stay within one slot. */
+export function isAboutSlots(error: unknown): boolean {
+  return error instanceof Error && /^(?:CROSSSLOT|MOVED)/.test(error.message);
+}
