@@ -101,7 +101,7 @@ module.exports = {
       name: 'only-the-app-joins-rooms',
       severity: 'error',
       from: {
-        path: '^src/(?!app\\.module\\.ts|main\\.ts|health/|dashboard/|metrics/)',
+        path: '^src/(?!app\\.module\\.ts|main\\.ts|health/|dashboard/|metrics/)([^/]+)',
         pathNot: '\\.spec\\.ts$',
       },
       to: { path: '^src/(?:health|dashboard|metrics|archive)/', pathNot: '^src/$1' },

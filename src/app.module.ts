@@ -1,5 +1,7 @@
 import { type DynamicModule, Module, type OnModuleDestroy } from '@nestjs/common';
+import { ArchiveModule } from './archive/index.js';
 import { APP_CONFIG, type AppConfig, ConfigModule } from './config/index.js';
+import { ConversationsModule } from './conversations/index.js';
 import { DatabaseModule, InstanceLock, InstanceModule } from './database/index.js';
 import { HealthModule } from './health/index.js';
 import { Drain, HttpModule } from './http/index.js';
@@ -36,6 +38,8 @@ export class AppModule implements OnModuleDestroy {
           exceptionFilter: false, // ProblemFilter answers lock errors with the same mapping
         }),
         DocumentsModule,
+        ConversationsModule,
+        ArchiveModule,
         HealthModule,
       ],
     };

@@ -43,8 +43,15 @@ export interface AppConfig {
     /** Characters per chunk, and how many of them the next chunk repeats. */
     readonly chunkSize: number;
     readonly chunkOverlap: number;
-    /** Slows every stage, for people who want to watch. */
+    /** Slows every stage, and every batch of the archiver, for people who want to watch. */
     readonly stepDelayMs: number;
+  };
+  readonly archive: {
+    /** When the archiver runs, on the clock of `timeZone`. */
+    readonly cron: string;
+    readonly timeZone: string;
+    /** Conversations older than that are archived. */
+    readonly afterDays: number;
   };
   readonly logFormat: 'pretty' | 'json';
 }

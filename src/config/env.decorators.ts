@@ -1,4 +1,5 @@
 import { ValidateBy, ValidateIf, buildMessage } from 'class-validator';
+import { CronTime } from 'cron';
 
 type Check = (value: unknown) => boolean;
 
@@ -36,6 +37,26 @@ export function UrlOf(...schemes: readonly string[]): PropertyDecorator {
     return (
       typeof value === 'string' && URL.canParse(value) && schemes.includes(new URL(value).protocol)
     );
+  });
+}
+
+/** An expression of the scheduler: five fields, or six with the seconds first. */
+export function CronExpression(): PropertyDecorator {
+  const expected = 'must be a cron expression such as "0 0 3 * * *" (second, minute, hour, …)';
+  return rule('cronExpression', expected, (value) => {
+    return typeof value === 'string' && CronTime.validateCronExpression(value).valid;
+  });
+}
+
+/** A name of the IANA time zone database. */
+export function TimeZone(): PropertyDecorator {
+  return rule('timeZone', 'must be a time zone such as "UTC" or "Europe/Paris"', (value) => {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: String(value) }).format();
+      return true;
+    } catch {
+      return false; // that is how Intl says that it knows no such zone
+    }
   });
 }
 

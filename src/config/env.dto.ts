@@ -1,4 +1,12 @@
-import { Form, IfSet, OneOf, UrlOf, WholeNumber } from './env.decorators.js';
+import {
+  CronExpression,
+  Form,
+  IfSet,
+  OneOf,
+  TimeZone,
+  UrlOf,
+  WholeNumber,
+} from './env.decorators.js';
 
 const aDay = 86_400_000;
 const longestTimerMs = 2 ** 31 - 1;
@@ -83,6 +91,15 @@ export class Env {
 
   @WholeNumber(0, 600_000)
   DEMO_STEP_DELAY_MS: number = 0;
+
+  @CronExpression()
+  ARCHIVE_CRON: string = '0 0 3 * * *';
+
+  @TimeZone()
+  ARCHIVE_TZ: string = 'UTC';
+
+  @WholeNumber(0, 36_500)
+  ARCHIVE_AFTER_DAYS: number = 30;
 
   @WholeNumber(0, aDay)
   SHUTDOWN_GRACE_MS: number = 30_000;

@@ -40,6 +40,7 @@ describe('the settings', () => {
         commandTimeoutMs: 1_000,
       },
       documents: { chunkSize: 500, chunkOverlap: 50, stepDelayMs: 0 },
+      archive: { cron: '0 0 3 * * *', timeZone: 'UTC', afterDays: 30 },
       logFormat: 'pretty',
     });
     expect(config.documents.embedWorkers).toBeGreaterThanOrEqual(1);
@@ -94,6 +95,10 @@ describe('the settings', () => {
     ['UPLOAD_LIMIT_MB', '-1'],
     ['SHUTDOWN_GRACE_MS', 'soon'],
     ['LOG_FORMAT', 'xml'],
+    ['ARCHIVE_CRON', '0 0 25 * * *'],
+    ['ARCHIVE_CRON', 'nightly'],
+    ['ARCHIVE_TZ', 'Europe/Atlantis'],
+    ['ARCHIVE_AFTER_DAYS', '-1'],
     ['REDIS_SENTINELS', 'a'],
   ])('refuse %s=%j', (name, value) => {
     expect(mistakes({ [name]: value })[0]).toContain(

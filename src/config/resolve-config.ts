@@ -43,6 +43,11 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       chunkOverlap: env.CHUNK_OVERLAP,
       stepDelayMs: env.DEMO_STEP_DELAY_MS,
     },
+    archive: {
+      cron: env.ARCHIVE_CRON,
+      timeZone: env.ARCHIVE_TZ,
+      afterDays: env.ARCHIVE_AFTER_DAYS,
+    },
     logFormat: env.LOG_FORMAT === 'json' ? 'json' : 'pretty',
   });
 }

@@ -8,4 +8,11 @@ export { guardedWrite } from './guarded-write.js';
 export { InstanceLock } from './instance-lock.js';
 export { InstanceModule } from './instance.module.js';
 export { migrate } from './migrate.js';
-export { type DocumentRow, type DocumentsTable, type Schema } from './schema.js';
+export { decodeCursor, encodeCursor, type PagePlace } from './page-cursor.js';
+export {
+  type ConversationRow,
+  type DocumentRow,
+  type DocumentsTable,
+  type Schema,
+  type TickRow,
+} from './schema.js';

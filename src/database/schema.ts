@@ -65,12 +65,82 @@ interface PassagesTable {
   embedding: Bytes;
 }
 
+/** A question about a document with what was answered; never changed, until it is archived. */
+export interface ConversationsTable {
+  id: string;
+  document_id: string;
+  question: string;
+  /** The passages that answered it, as JSON. */
+  passages: string;
+  created_at: Integer;
+  replica: string;
+}
+
+/** Conversations that were moved out of their table, compressed, in the order they were had. */
+export interface ArchivesTable {
+  id: string;
+  /** Of the run that wrote it. */
+  fence: Integer;
+  conversations: Integer;
+  oldest_at: Integer;
+  newest_at: Integer;
+  /** The length and the SHA-256, in hex, of the JSON lines before compression. */
+  size_bytes: Integer;
+  sha256: string;
+  /** The JSON lines, one conversation a line, as gzip. */
+  gzip: Bytes;
+  created_at: Integer;
+  replica: string;
+}
+
+/** The fence of the last writer under a lock whose work has no row of its own to guard. */
+export interface WriterFencesTable {
+  name: string;
+  fence: Integer;
+}
+
+/** The high-water mark of a scheduled job. */
+export interface TickMarksTable {
+  job: string;
+  /** The latest instant that is done; null while none is. */
+  tick_ms: NullableInteger;
+  fence: Integer;
+}
+
+/** What became of the ticks of scheduled jobs, and of runs by hand. */
+export interface TicksTable {
+  id: string;
+  job: string;
+  /** null for a run by hand. */
+  scheduled_at: NullableInteger;
+  /** `running` until it ends. */
+  outcome: string;
+  replica: string;
+  /** null where the lock was not taken. */
+  fence: NullableInteger;
+  started_at: Integer;
+  duration_ms: NullableInteger;
+  /** What went wrong, for people. */
+  detail: NullableText;
+}
+
 /** The typed schema, the same on SQLite and PostgreSQL. */
 export interface Schema {
   documents: DocumentsTable;
   document_contents: DocumentContentsTable;
   passages: PassagesTable;
+  conversations: ConversationsTable;
+  archives: ArchivesTable;
+  writer_fences: WriterFencesTable;
+  tick_marks: TickMarksTable;
+  ticks: TicksTable;
 }
 
 /** A row of `documents` as it is read. */
 export type DocumentRow = Selectable<DocumentsTable>;
+
+/** A row of `conversations` as it is read. */
+export type ConversationRow = Selectable<ConversationsTable>;
+
+/** A row of `ticks` as it is read. */
+export type TickRow = Selectable<TicksTable>;

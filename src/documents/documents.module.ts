@@ -49,7 +49,7 @@ import { SearchService } from './search.service.js';
     },
     { provide: Extractor, useFactory: () => new Extractor() },
   ],
-  exports: [VECTOR_STORE],
+  exports: [VECTOR_STORE, SearchService],
 })
 export class DocumentsModule {}
 

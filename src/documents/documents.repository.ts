@@ -3,14 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { type Insertable, type Transaction } from 'kysely';
 import {
   Database,
+  decodeCursor,
   type DocumentRow,
   type DocumentsTable,
+  encodeCursor,
   guardedWrite,
   type Schema,
   StaleFenceError,
 } from '../database/index.js';
 import { claimDocument } from './claim-document.js';
-import { decodeCursor, encodeCursor } from './document-cursor.js';
 import { type DocumentInput, freshColumns, notRunning } from './document-input.js';
 import { type DocumentRecord, toRecord } from './document-record.js';
 

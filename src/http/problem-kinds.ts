@@ -9,6 +9,8 @@ export const PROBLEM_KINDS = {
   validation_failed: { status: 400, title: 'The request does not pass validation' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   document_not_found: { status: 404, title: 'There is no such document' },
+  conversation_not_found: { status: 404, title: 'There is no such conversation' },
+  archive_not_found: { status: 404, title: 'There is no such archive' },
   method_not_allowed: { status: 405, title: 'The address does not support this method' },
   not_acceptable: { status: 406, title: 'No acceptable form of the answer exists' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },

@@ -1,5 +1,7 @@
 import { type Kysely } from 'kysely';
 import { createDocuments } from './0001-documents.js';
+import { createConversations } from './0002-conversations.js';
+import { createArchives } from './0003-archives.js';
 import { type MigrationSchema, type MigrationTypes } from './migration-types.js';
 
 /** One step of the schema's history. */
@@ -10,4 +12,8 @@ export interface Migration {
 }
 
 /** All migrations in their order, the one list for both databases. */
-export const migrations: readonly Migration[] = [{ name: '0001-documents', up: createDocuments }];
+export const migrations: readonly Migration[] = [
+  { name: '0001-documents', up: createDocuments },
+  { name: '0002-conversations', up: createConversations },
+  { name: '0003-archives', up: createArchives },
+];

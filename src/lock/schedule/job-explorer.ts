@@ -49,16 +49,17 @@ export class JobExplorer implements OnModuleInit, OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     if (this.names.length > 0 && this.registry.getCronJobs().size === 0) {
       this.logger.warn(`No cron job exists: ${this.names.join(', ')} will not run by themselves.`);
-      return;
+    } else this.names.forEach((name) => this.tie(name));
+    this.jobs.open();
+  }
+
+  private tie(name: string): void {
+    if (!this.registry.doesExist('cron', name)) {
+      throw new LockOptionsError(
+        `Job "${name}" has no cron job of that name. Say @Cron(…, { name: '${name}' }), or add one to the SchedulerRegistry at module init.`,
+      );
     }
-    for (const name of this.names) {
-      if (!this.registry.doesExist('cron', name)) {
-        throw new LockOptionsError(
-          `Job "${name}" has no cron job of that name. Say @Cron(…, { name: '${name}' }), or add one to the SchedulerRegistry at module init.`,
-        );
-      }
-      followTimer(name, this.registry.getCronJob(name));
-    }
+    followTimer(name, this.registry.getCronJob(name));
   }
 
   private metadataOf(prototype: object, property: string): OncePerTickMetadata | undefined {

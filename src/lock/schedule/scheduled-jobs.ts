@@ -17,6 +17,7 @@ export class ScheduledJobs {
   private readonly logger = new Logger(ScheduledJobs.name);
   private readonly jobs = new Map<string, Job>();
   private readonly listeners = new Set<(report: TickReport) => void>();
+  private isOpen = false;
 
   constructor(
     private readonly locks: LockManager,
@@ -59,14 +60,25 @@ export class ScheduledJobs {
    * Runs the job: from the cron job of its name the instant that its timer was armed for, with
    * undefined as result and its outcome reported and logged; from anywhere else by hand, with the
    * work's result.
-   * @throws by hand, what `TickRunner.runByHand` throws: LockBusyError while the job runs
+   * @throws by hand, what `TickRunner.runByHand` throws: LockBusyError while the job runs;
+   * LockOptionsError before the application has started
    */
   async run(name: string): Promise<unknown> {
     const { runner, work } = this.job(name);
+    if (!this.isOpen) {
+      throw new LockOptionsError(
+        `Job "${name}" was called while the application was still starting, when nobody knows yet whether a timer called it. Start the cron job, or call it, after the bootstrap.`,
+      );
+    }
     const fired = takeFiredTick(name);
     if (!fired) return runner.runByHand(work);
     await runner.run(fired.scheduledAt, work, fired);
     return undefined;
+  }
+
+  /** Called when every job is tied to its timer. */
+  open(): void {
+    this.isOpen = true;
   }
 
   private job(name: string): Job {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { decodeCursor, encodeCursor, InvalidCursorError } from './document-cursor.js';
+import { decodeCursor, encodeCursor, InvalidCursorError } from './page-cursor.js';
 
-describe('the cursor of the document list', () => {
+describe('the cursor of a list', () => {
   it('gives back every place, in characters that a URL keeps', () => {
     fc.assert(
       fc.property(

@@ -1,0 +1,63 @@
+import {
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  ParseUUIDPipe,
+  Post,
+  Query,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import { type FastifyReply } from 'fastify';
+import { Drain } from '../http/index.js';
+import { ScheduledJobs } from '../lock/schedule/index.js';
+import { ARCHIVE_JOB } from './archive-job.js';
+import { ArchiveNotFoundError } from './archives.errors.js';
+import { type ArchivePage, ArchivesRepository } from './archives.repository.js';
+import { PageQuery } from './dto/page-query.dto.js';
+import { type TickPage, TickHistory } from './tick-history.js';
+import { unpackArchive } from './unpack-archive.js';
+
+/** The archives, and the archiver by hand. */
+@Controller()
+export class ArchiveController {
+  constructor(
+    private readonly jobs: ScheduledJobs,
+    private readonly archives: ArchivesRepository,
+    private readonly history: TickHistory,
+    private readonly drain: Drain,
+  ) {}
+
+  @Post('archive/run')
+  @HttpCode(200)
+  run(): Promise<unknown> {
+    return this.drain.track(this.jobs.run(ARCHIVE_JOB));
+  }
+
+  @Get('archive/ticks')
+  ticks(@Query() query: PageQuery): Promise<TickPage> {
+    return this.history.list(query);
+  }
+
+  @Get('archives')
+  list(@Query() query: PageQuery): Promise<ArchivePage> {
+    return this.archives.list(query);
+  }
+
+  @Get('archives/:id')
+  async content(
+    @Param('id', ParseUUIDPipe) id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<StreamableFile> {
+    const packed = await this.archives.content(id);
+    if (!packed) throw new ArchiveNotFoundError(id);
+    const lines = await unpackArchive(packed);
+    const { sha256 } = packed;
+    void reply.headers({
+      'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`, // RFC 9530
+      'x-checksum-sha256': sha256,
+    });
+    return new StreamableFile(lines, { type: 'application/jsonl; charset=utf-8' });
+  }
+}

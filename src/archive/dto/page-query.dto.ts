@@ -1,0 +1,18 @@
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+
+/** Which part of a list. */
+export class PageQuery {
+  /** How many entries at most. */
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(200)
+  limit: number = 50;
+
+  /** The `nextCursor` of the page before. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(300)
+  cursor?: string;
+}

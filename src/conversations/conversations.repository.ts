@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { type Transaction } from 'kysely';
+import {
+  Database,
+  decodeCursor,
+  encodeCursor,
+  type Schema,
+  withoutNul,
+} from '../database/index.js';
+import { type AnsweringPassage, type Conversation, toConversation } from './conversation.js';
+
+/** What is recorded of a conversation. */
+export interface NewConversation {
+  readonly documentId: string;
+  readonly question: string;
+  readonly passages: readonly AnsweringPassage[];
+  readonly replica: string;
+}
+
+/** Part of the list of conversations. */
+export interface ConversationPage {
+  readonly items: readonly Conversation[];
+  /** Gives the next page; null at the end. */
+  readonly nextCursor: string | null;
+}
+
+/** Which part of the list. */
+export interface ConversationFilter {
+  readonly limit: number;
+  readonly documentId?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/**
+ * The conversations. They are never changed, only added and, by the archiver, moved away. All
+ * methods throw DatabaseUnavailableError.
+ */
+@Injectable()
+export class ConversationsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Records a conversation that has just been had. */
+  async add({ documentId, question, passages, replica }: NewConversation): Promise<Conversation> {
+    const row = await this.database.kysely
+      .insertInto('conversations')
+      .values({
+        id: randomUUID(),
+        document_id: documentId,
+        question: withoutNul(question),
+        passages: JSON.stringify(passages),
+        created_at: Date.now(),
+        replica,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toConversation(row);
+  }
+
+  /** The conversation, or null when there is none (any more). */
+  async find(id: string): Promise<Conversation | null> {
+    const row = await this.database.kysely
+      .selectFrom('conversations')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row === undefined ? null : toConversation(row);
+  }
+
+  /**
+   * Up to `limit` conversations, newest first, of one document or of all. Following the cursors gives
+   * every conversation that was there all the time exactly once. @throws InvalidCursorError
+   */
+  async list({ limit, documentId, cursor }: ConversationFilter): Promise<ConversationPage> {
+    let query = this.database.kysely
+      .selectFrom('conversations')
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    if (documentId !== undefined) query = query.where('document_id', '=', documentId);
+    if (cursor !== undefined) {
+      const { createdAt, id } = decodeCursor(cursor);
+      query = query.where((is) =>
+        is.or([
+          is('created_at', '<', BigInt(createdAt)),
+          is.and([is('created_at', '=', BigInt(createdAt)), is('id', '<', id)]),
+        ]),
+      );
+    }
+    const rows = await query.execute();
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    return {
+      items: page.map(toConversation),
+      nextCursor:
+        rows.length > limit && last !== undefined
+          ? encodeCursor({ createdAt: Number(last.created_at), id: last.id })
+          : null,
+    };
+  }
+
+  /** Up to `limit` conversations from before `beforeMs`, oldest first. */
+  async oldest(beforeMs: number, limit: number): Promise<readonly Conversation[]> {
+    const rows = await this.database.kysely
+      .selectFrom('conversations')
+      .selectAll()
+      .where('created_at', '<', BigInt(beforeMs))
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    return rows.map(toConversation);
+  }
+
+  /** Removes conversations, inside the caller's transaction. Gives how many were there. */
+  async remove(transaction: Transaction<Schema>, ids: readonly string[]): Promise<number> {
+    const { numDeletedRows } = await transaction
+      .deleteFrom('conversations')
+      .where('id', 'in', ids)
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+}

@@ -1,0 +1,33 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/index.js';
+import { SearchService } from '../documents/index.js';
+import { type Conversation } from './conversation.js';
+import { ConversationNotFoundError } from './conversations.errors.js';
+import { ConversationsRepository } from './conversations.repository.js';
+
+/** Answers questions about documents, and keeps what was asked and answered. */
+@Injectable()
+export class ConversationsService {
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly conversations: ConversationsRepository,
+    private readonly searching: SearchService,
+  ) {}
+
+  /**
+   * The best passages for a question, recorded. Costs one search and one insert.
+   * @throws DocumentNotFoundError, and nothing is recorded
+   */
+  async ask(documentId: string, question: string, limit: number): Promise<Conversation> {
+    const { passages } = await this.searching.search(documentId, question, limit);
+    const { instanceId: replica } = this.config;
+    return this.conversations.add({ documentId, question, passages, replica });
+  }
+
+  /** @throws ConversationNotFoundError */
+  async read(id: string): Promise<Conversation> {
+    const conversation = await this.conversations.find(id);
+    if (!conversation) throw new ConversationNotFoundError(id);
+    return conversation;
+  }
+}

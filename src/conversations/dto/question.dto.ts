@@ -1,0 +1,15 @@
+import { IsInt, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+
+/** A question about a document. */
+export class Question {
+  @IsString()
+  @Matches(/\S/, { message: 'question must not be blank' })
+  @MaxLength(1_000)
+  question: string;
+
+  /** How many passages at most. */
+  @IsInt()
+  @Min(1)
+  @Max(20)
+  limit: number = 3;
+}
