@@ -44,6 +44,6 @@ export class ArchiveTimer implements OnModuleInit, OnApplicationBootstrap {
 
   private async fire(): Promise<void> {
     // A replica that shuts down begins nothing; the others take the tick.
-    if (!this.drain.signal.aborted) await this.drain.track(this.jobs.run(ARCHIVE_JOB));
+    if (!this.drain.isLeaving) await this.drain.track(this.jobs.run(ARCHIVE_JOB));
   }
 }

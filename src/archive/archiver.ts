@@ -65,7 +65,7 @@ export class Archiver {
       }
       lease.assertHeld();
     };
-    while (!this.drain.signal.aborted) {
+    while (!this.drain.isLeaving) {
       await step();
       const conversations = await this.conversations.oldest(beforeMs, batchSize);
       if (conversations.length === 0) return { ...done, complete: true };

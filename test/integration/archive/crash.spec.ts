@@ -18,13 +18,15 @@ const steps: readonly (readonly [step: string, moved: 'nothing' | 'one batch' | 
   ['after end', 'everything'],
 ];
 
-onBothDatabases('an archiver that is killed', ({ dialect, createOptions, open }) => {
+onBothDatabases('an archiver that is killed', (databases) => {
   // On PostgreSQL only where another server could behave otherwise.
-  const here = steps.filter(([step]) => dialect === 'sqlite' || /remove|after move/.test(step));
+  const here = steps.filter(
+    ([step]) => databases.dialect === 'sqlite' || /remove|after move/.test(step),
+  );
 
   it('at any of its steps has lost nothing and archived nothing twice, and is taken over', async () => {
-    const options = await createOptions();
-    const database = await open(options);
+    const options = await databases.createOptions();
+    const database = await databases.open(options);
     const { dataDir, url } = options;
     const env = { DATA_DIR: dataDir, ...(url && { DATABASE_URL: url, LOCK_STORE: 'memory' }) };
     const ids: string[] = [];
