@@ -3,7 +3,7 @@
 -- KEYS, ARGV: those of acquire.lua
 -- Returns what acquire.lua returns.
 local now = server_time()
-local asking = ARGV[4]
+local asking = ARGV[3]
 local holder = redis.call('GET', KEYS[1])
 local last, spoilt = last_fence(KEYS[2])
 if spoilt then return not_a_fence() end
@@ -13,28 +13,30 @@ if holder == ARGV[1] and last then -- the reply to an earlier try was lost
   return {1, last, math.floor(now / 1000)}
 end
 
--- The place in the line, taken or refreshed. A process that was taken out comes back with its old ticket.
+-- The place in the line, taken or refreshed; a process that was taken out comes back with its old ticket.
+-- Returns the ticket and the length of the line.
 local function stand_in_line()
-  local ticket = redis.call('ZSCORE', KEYS[3], asking)
-  if not ticket then
-    ticket = ARGV[5]
-    if ticket == '' then
-      local newest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-      ticket = math.max((tonumber(newest) or 0) + 1, now)
-    end
-    redis.call('ZADD', KEYS[3], ticket, asking)
+  local line = read_line(KEYS[3])
+  local ticket, newest, length = nil, 0, #line
+  for i = 1, #line do
+    if line[i][1] == asking then ticket = line[i][2] end
+    newest = line[i][2]
   end
-  redis.call('HSET', KEYS[4], asking, now)
+  if not ticket then
+    ticket = tonumber(ARGV[4]) or math.max(newest + 1, now)
+    length = length + 1
+  end
+  local printed = string.format('%.0f', ticket)
+  redis.call('HSET', KEYS[3], asking, printed .. ' ' .. string.format('%.0f', now))
   redis.call('PEXPIRE', KEYS[3], KEEP_MS)
-  redis.call('PEXPIRE', KEYS[4], KEEP_MS)
-  return string.format('%.0f', tonumber(ticket))
+  return printed, length
 end
 
 local function busy(ms, held_for_ms)
-  redis.call('DEL', KEYS[6]) -- a read-only replica must fail here, not give a verdict
-  local ticket = ''
-  if asking then ticket = stand_in_line() end
-  return {0, ms, held_for_ms, redis.call('ZCARD', KEYS[3]), ticket}
+  redis.call('HDEL', KEYS[3], '@none') -- a read-only replica must fail here, not give a verdict
+  if not asking then return {0, ms, held_for_ms, redis.call('HLEN', KEYS[3]), ''} end
+  local ticket, length = stand_in_line()
+  return {0, ms, held_for_ms, length, ticket}
 end
 
 if holder and holder ~= ARGV[1] then
@@ -42,15 +44,12 @@ if holder and holder ~= ARGV[1] then
 end
 
 -- Free: it belongs to the head of the line, whoever is faster.
-local head = first_in_line(KEYS[3], KEYS[4], KEYS[5], asking, now)
-if head and head ~= asking then
-  local left, is_new = reserve(KEYS[5], head, now)
+local line, ends = living_line(KEYS[3], asking, now)
+if #line > 0 and line[1][1] ~= asking then
+  local left, is_new = reserve(KEYS[3], line, ends, now)
   local answer = busy(left, -1)
-  if is_new then wake(KEYS[3], ARGV[3], KEYS[1], head, asking) end
+  if is_new then wake(line, KEYS[1], asking) end
   return answer
 end
-if head then
-  take_out(KEYS[3], KEYS[4], head)
-  redis.call('DEL', KEYS[5])
-end
+if #line > 0 then redis.call('HDEL', KEYS[3], asking, '@turn') end
 return {1, grant(KEYS[1], KEYS[2], last, ARGV[1], ARGV[2], now), math.floor(now / 1000)}

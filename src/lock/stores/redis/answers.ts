@@ -1,13 +1,10 @@
-import type { BusyReply, RenewOutcome, StoredLock } from '../../core/lock-store.js';
+import type { AcquireReply, BusyReply, RenewOutcome, StoredLock } from '../../core/lock-store.js';
 
-/** What acquire.lua answers. */
-export type AcquireAnswer = [
-  granted: 0 | 1,
-  fenceOrRemainingMs: number,
-  storeTimeOrHeldForMs: number,
-  queued: number,
-  ticket: string,
-];
+/** What acquire.lua answers: the fence of a plain grant, another grant, or why not. */
+export type AcquireAnswer =
+  | number
+  | [granted: 1, fence: number, storeTimeMs: number]
+  | [busy: 0, remainingMs: number, heldForMs: number, queued: number, ticket: string];
 
 /** What inspect.lua answers for a lock that is held. */
 export type InspectAnswer = [
@@ -22,6 +19,19 @@ export type InspectAnswer = [
 export const renewOutcomes: readonly RenewOutcome[] = ['not-owner', 'renewed', 'revoked'];
 
 const REVOKED = 'revoked.';
+
+export function acquireReply(answer: AcquireAnswer): AcquireReply {
+  if (typeof answer === 'number') {
+    const storeTimeMs = Math.floor(answer / 1000);
+    return { status: 'granted', fence: BigInt(answer), storeTimeMs };
+  }
+  if (answer[0] === 1) {
+    return { status: 'granted', fence: BigInt(answer[1]), storeTimeMs: answer[2] };
+  }
+  const [, remainingMs, heldForMs, queued, ticket] = answer;
+  const reply = busyReply(remainingMs, heldForMs, queued);
+  return ticket === '' ? reply : { ...reply, ticket };
+}
 
 /** Negative numbers stand for "not known" in the scripts. */
 export function busyReply(remainingMs: number, heldForMs: number, queued: number): BusyReply {

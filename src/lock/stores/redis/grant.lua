@@ -26,7 +26,7 @@ end
 local function grant(lock, fence_key, last, token, ttl, now)
   local fence = math.max((last or 0) + 1, now)
   -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
-  redis.call('SET', fence_key, fence, 'PXAT', math.floor(fence / 1000) + 86400000)
+  redis.call('SET', fence_key, fence, 'EXAT', math.floor(fence / 1000000) + 86400)
   redis.call('SET', lock, token, 'PX', ttl)
   return fence
 end

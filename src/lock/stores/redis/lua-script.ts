@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 /** What a script is made of: files beside this one, joined in order, `$NAME` replaced by a constant. */
 export interface LuaParts {
   readonly files: readonly string[];
-  readonly constants?: Readonly<Record<string, number>>;
+  readonly constants?: Readonly<Record<string, number | string>>;
 }
 
 /** One call of a script. */
@@ -24,8 +24,9 @@ export class LuaScript {
       .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
       .join('\n');
     this.text = joined.replace(/\$([A-Z_]+)/g, (_match, name: string) => {
-      if (constants[name] === undefined) throw new Error(`${files.join()}: no constant ${name}`);
-      return String(constants[name]);
+      const value = constants[name];
+      if (value === undefined) throw new Error(`${files.join()}: no constant ${name}`);
+      return typeof value === 'number' ? String(value) : luaString(value);
     });
     this.sha = createHash('sha1').update(this.text).digest('hex');
   }
@@ -40,4 +41,14 @@ export class LuaScript {
       return client.eval(this.text, keys.length, ...keys, ...args);
     }
   }
+}
+
+/** A Lua literal: every byte that is not plain by its number. */
+function luaString(value: string): string {
+  const escaped = [...Buffer.from(value)].map((byte) =>
+    /[\w:./-]/.test(String.fromCharCode(byte))
+      ? String.fromCharCode(byte)
+      : `\\${String(byte).padStart(3, '0')}`,
+  );
+  return `"${escaped.join('')}"`;
 }

@@ -15,6 +15,7 @@ import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.j
 import type { LuaScript } from './lua-script.js';
 import {
   type AcquireAnswer,
+  acquireReply,
   busyReply,
   type InspectAnswer,
   renewOutcomes,
@@ -23,7 +24,7 @@ import {
 import { assertUsableClient } from './redis-client-options.js';
 import { RedisSubscriber } from './redis-subscriber.js';
 import { isAboutSlots, ScriptBatch } from './script-batch.js';
-import { scripts } from './scripts.js';
+import { type LockScripts, lockScripts } from './scripts.js';
 
 /** What a Redis lock store is made of. */
 export interface RedisLockStoreOptions {
@@ -49,6 +50,7 @@ export class RedisLockStore implements LockStore {
   private readonly client: Redis;
   private readonly prefix: string;
   private readonly channel: string;
+  private readonly scripts: LockScripts;
   private readonly acquires: ScriptBatch;
   private readonly releases: ScriptBatch;
   private readonly subscriber: RedisSubscriber;
@@ -66,10 +68,12 @@ export class RedisLockStore implements LockStore {
       );
     }
     this.client = client;
-    this.acquires = new ScriptBatch(client, { one: scripts.acquire, many: scripts.acquireMany });
-    this.releases = new ScriptBatch(client, { one: scripts.release, many: scripts.releaseMany });
     this.prefix = prefix;
     this.channel = `${prefix}wake:`;
+    this.scripts = lockScripts(this.channel);
+    const { acquire, acquireMany, release, releaseMany } = this.scripts;
+    this.acquires = new ScriptBatch(client, { one: acquire, many: acquireMany });
+    this.releases = new ScriptBatch(client, { one: release, many: releaseMany });
     this.subscriber = new RedisSubscriber(client, this.channel, prefix);
     client.on('ready', this.onReady);
   }
@@ -85,24 +89,26 @@ export class RedisLockStore implements LockStore {
     ttlMs: number,
     place?: Place,
   ): Promise<AcquireReply> {
-    const { lock, fence, queue, seen, turn, absent } = this.keys(name);
-    const keys = [lock, fence, queue, seen, turn, absent];
-    const args = [token, ttlMs, this.channel];
+    const { lock, fence, queue } = this.keys(name);
+    const keys = [lock, fence, queue];
     const reply = await (place
-      ? this.ask(name, scripts.acquire, keys, [...args, place.process, place.ticket ?? ''])
-      : this.guard(name, () => this.acquires.run({ keys, args })));
-    const [granted, value, ms, queued, ticket] = reply as AcquireAnswer;
-    if (granted === 1) return { status: 'granted', fence: BigInt(value), storeTimeMs: ms };
-    return { ...busyReply(value, ms, queued), ticket: ticket === '' ? undefined : ticket };
+      ? this.ask(name, this.scripts.acquire, keys, [
+          token,
+          ttlMs,
+          place.process,
+          place.ticket ?? '',
+        ])
+      : this.guard(name, () => this.acquires.run({ keys, args: [token, ttlMs] })));
+    return acquireReply(reply as AcquireAnswer);
   }
 
   async tryAcquireAll(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
     const keys = locks.flatMap(({ name }) => {
-      const { lock, fence, queue, seen, turn, absent } = this.keys(name);
-      return [lock, fence, queue, seen, turn, absent];
+      const { lock, fence, queue } = this.keys(name);
+      return [lock, fence, queue];
     });
-    const args = [ttlMs, this.channel, ...locks.map(({ token }) => token)];
-    const reply = await this.ask(locks[0]?.name, scripts.acquireAll, keys, args);
+    const args = [ttlMs, ...locks.map(({ token }) => token)];
+    const reply = await this.ask(locks[0]?.name, this.scripts.acquireAll, keys, args);
     if ((reply as unknown[])[0] === 1) {
       const [, storeTimeMs, ...fences] = reply as [1, number, ...number[]];
       return { status: 'granted', fences: fences.map(BigInt), storeTimeMs };
@@ -118,23 +124,22 @@ export class RedisLockStore implements LockStore {
   }
 
   async release(name: string, token: string, process: string): Promise<ReleaseReply> {
-    const { lock, queue, seen, turn, absent } = this.keys(name);
-    const keys = [lock, queue, seen, turn, absent];
-    const args = [token, this.channel, process];
-    const reply = await this.guard(name, () => this.releases.run({ keys, args }));
+    const { lock, queue } = this.keys(name);
+    const call = { keys: [lock, queue], args: [token] };
+    const reply = await this.guard(name, () => this.releases.run(call));
     // Next is another waiter of the same process: no message was needed for that.
     if (reply === 2) this.subscriber.tell(process, name, 'turn');
     return reply === 0 ? 'not-held' : 'released';
   }
 
   async leave(name: string, process: string): Promise<void> {
-    const { lock, queue, seen, turn } = this.keys(name);
-    await this.ask(name, scripts.leave, [lock, queue, seen, turn], [process, this.channel]);
+    const { lock, queue } = this.keys(name);
+    await this.ask(name, this.scripts.leave, [lock, queue], [process]);
   }
 
   async inspect(name: string): Promise<StoredLock | null> {
-    const { lock, fence, queue, absent } = this.keys(name);
-    const reply = await this.ask(name, scripts.inspect, [lock, fence, queue, absent], []);
+    const { lock, fence, queue } = this.keys(name);
+    const reply = await this.ask(name, this.scripts.inspect, [lock, fence, queue], []);
     const answer = reply as InspectAnswer | [];
     return answer.length === 0 ? null : storedLock(answer);
   }
@@ -157,9 +162,9 @@ export class RedisLockStore implements LockStore {
   }
 
   async revoke(name: string, token: string, process: string): Promise<boolean> {
-    const { lock, absent } = this.keys(name);
+    const { lock, queue } = this.keys(name);
     const args = [token, this.channel + process];
-    return (await this.ask(name, scripts.revoke, [lock, absent], args)) === 1;
+    return (await this.ask(name, this.scripts.revoke, [lock, queue], args)) === 1;
   }
 
   onWake(process: string, listener: WakeListener): () => void {
@@ -183,9 +188,6 @@ export class RedisLockStore implements LockStore {
       lock,
       fence: `${tag}:fence`,
       queue: `${tag}:queue`,
-      seen: `${tag}:seen`,
-      turn: `${tag}:turn`,
-      absent: `${tag}:none`,
     };
   }
 
@@ -197,12 +199,14 @@ export class RedisLockStore implements LockStore {
 
   private async renewTogether(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     const keys = renewals.flatMap(({ name }) => {
-      const { lock, absent } = this.keys(name);
-      return [lock, absent];
+      const { lock, queue } = this.keys(name);
+      return [lock, queue];
     });
     const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);
     try {
-      const replies = (await this.ask(undefined, scripts.renew, keys, args)) as (number | string)[];
+      const replies = (await this.ask(undefined, this.scripts.renew, keys, args)) as (
+        number | string
+      )[];
       return replies.map((reply) =>
         typeof reply === 'number' ? (renewOutcomes[reply] ?? 'unknown') : 'unknown',
       );

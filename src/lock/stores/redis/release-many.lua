@@ -3,17 +3,17 @@
 -- KEYS per lock: those of release.lua
 -- ARGV per lock: those of release.lua
 -- Returns per lock 1 (released) or 0 (nothing was done).
-local count = #KEYS / 5
+local count = #KEYS / 2
 local locks, queues, answers, held = {}, {}, {}, {}
 for i = 1, count do
-  locks[i] = KEYS[5 * i - 4]
-  queues[i] = KEYS[5 * i - 3]
+  locks[i] = KEYS[2 * i - 1]
+  queues[i] = KEYS[2 * i]
   answers[i] = 0
 end
 if redis.call('EXISTS', unpack(queues)) > 0 then return answers end
 local holders = redis.call('MGET', unpack(locks))
 for i = 1, count do
-  if holders[i] == ARGV[3 * i - 2] then
+  if holders[i] == ARGV[i] then
     held[#held + 1] = locks[i]
     answers[i] = 1
   end

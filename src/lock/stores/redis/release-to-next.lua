@@ -2,9 +2,10 @@
 -- somebody stands in line for it. Comes after queue.lua.
 -- KEYS, ARGV: those of release.lua
 -- Returns what release.lua returns.
+local own = string.match(ARGV[1], '^[^.]+%.([^.]+)%.')
 local now = server_time()
-local head = first_in_line(KEYS[2], KEYS[3], KEYS[4], ARGV[3], now)
-if not head then return 1 end
-reserve(KEYS[4], head, now)
-wake(KEYS[2], ARGV[2], KEYS[1], head, ARGV[3])
-return head == ARGV[3] and 2 or 1
+local line, ends = living_line(KEYS[2], own, now)
+if #line == 0 then return 1 end
+reserve(KEYS[2], line, ends, now)
+wake(line, KEYS[1], own)
+return line[1][1] == own and 2 or 1

@@ -1,26 +1,22 @@
 import { PLACE_DEAD_MS, TURN_MS } from '../../core/lock-store.js';
 import { LuaScript } from './lua-script.js';
 
-const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS };
+/** The scripts of one Redis lock store, each one atomic step on the server. */
+export type LockScripts = ReturnType<typeof lockScripts>;
 
-/** The scripts of the Redis lock store, each one atomic step on the server. */
-export const scripts = Object.freeze({
-  acquire: new LuaScript({
-    files: ['./acquire.lua', './queue.lua', './grant.lua', './acquire-in-line.lua'],
-    constants,
-  }),
-  acquireMany: new LuaScript({ files: ['./acquire-many.lua'] }),
-  acquireAll: new LuaScript({
-    files: ['./queue.lua', './grant.lua', './acquire-all.lua'],
-    constants,
-  }),
-  renew: new LuaScript({ files: ['./renew.lua'] }),
-  release: new LuaScript({
-    files: ['./release.lua', './queue.lua', './release-to-next.lua'],
-    constants,
-  }),
-  releaseMany: new LuaScript({ files: ['./release-many.lua'] }),
-  leave: new LuaScript({ files: ['./queue.lua', './leave.lua'], constants }),
-  inspect: new LuaScript({ files: ['./queue.lua', './grant.lua', './inspect.lua'], constants }),
-  revoke: new LuaScript({ files: ['./revoke.lua'] }),
-});
+/** `channelPrefix` is what the channels begin with on which processes are woken. */
+export function lockScripts(channelPrefix: string) {
+  const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix };
+  const script = (...files: string[]) => new LuaScript({ files, constants });
+  return {
+    acquire: script('./acquire.lua', './queue.lua', './grant.lua', './acquire-in-line.lua'),
+    acquireMany: script('./acquire-many.lua'),
+    acquireAll: script('./queue.lua', './grant.lua', './acquire-all.lua'),
+    renew: script('./renew.lua'),
+    release: script('./release.lua', './queue.lua', './release-to-next.lua'),
+    releaseMany: script('./release-many.lua'),
+    leave: script('./queue.lua', './leave.lua'),
+    inspect: script('./queue.lua', './grant.lua', './inspect.lua'),
+    revoke: script('./revoke.lua'),
+  };
+}
