@@ -24,6 +24,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   extensionsToTreatAsEsm: ['.ts'],
   testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/compose/'], // npm run test:compose
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': ['@swc/jest', typescript],
