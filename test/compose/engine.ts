@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../support/eventually.js';
-import { aptInstall, dockerAnswers, findProgram } from '../support/installed.js';
+import { aptInstall, dockerAnswers, findProgram } from '../../scripts/support/installed.mjs';
 
 const run = promisify(execFile);
 const longestCommandMs = 15 * 60_000;

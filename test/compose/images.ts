@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { aptInstall, findProgram } from '../support/installed.js';
+import { aptInstall, findProgram } from '../../scripts/support/installed.mjs';
 import { type Engine } from './engine.js';
 
 const run = promisify(execFile);

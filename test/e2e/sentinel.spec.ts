@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { DocumentsClient } from '../support/documents-client.js';
 import { eventually } from '../support/eventually.js';
-import { findRedis } from '../support/redis-program.js';
+import { findRedis } from '../../scripts/support/redis-program.mjs';
 import { startRedis } from '../support/redis.js';
 import { startSentinel } from '../support/sentinel.js';
 import { ServiceProcess } from '../support/service-process.js';

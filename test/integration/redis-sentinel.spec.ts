@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockManager, redisLockClientOptions, RedisLockStore } from '../../src/lock/index.js';
 import { eventually } from '../support/eventually.js';
-import { findRedis } from '../support/redis-program.js';
+import { findRedis } from '../../scripts/support/redis-program.mjs';
 import { startRedis } from '../support/redis.js';
 import { startSentinel } from '../support/sentinel.js';
 

@@ -1,5 +1,5 @@
 import { ensurePostgres } from './postgres-program.ts';
-import { ensureRedis } from './redis-program.ts';
+import { ensureRedis } from '../../scripts/support/redis-program.mjs';
 
 // Jest resolves the imports of a global set-up by Node's rules: what this file reaches has to be imported as `.ts`.
 

@@ -1,6 +1,11 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { aptInstall, docker, dockerAnswers, findProgram } from './installed.ts';
+import {
+  aptInstall,
+  docker,
+  dockerAnswers,
+  findProgram,
+} from '../../scripts/support/installed.mjs';
 
 // Stands in where no PostgreSQL can be had.
 const POSTGRES_IMAGE = 'postgres:16-alpine';

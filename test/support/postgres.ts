@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
-import { docker } from './installed.js';
+import { docker } from '../../scripts/support/installed.mjs';
 import { findPostgres } from './postgres-program.js';
 
 const run = promisify(execFile);

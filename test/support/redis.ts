@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
-import { docker } from './installed.js';
-import { findRedis } from './redis-program.js';
+import { docker } from '../../scripts/support/installed.mjs';
+import { findRedis } from '../../scripts/support/redis-program.mjs';
 
 /** How a test's own Redis server starts. */
 export interface RedisOptions {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
-import { findRedis } from './redis-program.js';
+import { findRedis } from '../../scripts/support/redis-program.mjs';
 
 /** A real Sentinel on a loopback port that watches one primary as `mymaster` and decides alone. */
 export interface Sentinel {

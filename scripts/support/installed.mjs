@@ -1,3 +1,4 @@
+/** Programs of this machine: found, or installed where that needs nobody's leave. */
 import { execFile } from 'node:child_process';
 import { access, constants, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -6,8 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const policy = '/usr/sbin/policy-rc.d';
 
-/** Where the program `name` is on PATH (or in one of `folders`), or null. */
-export async function findProgram(name: string, folders: string[] = []): Promise<string | null> {
+export async function findProgram(name, folders = []) {
   const places = [...(process.env['PATH'] ?? '').split(delimiter), ...folders];
   for (const place of places.filter(Boolean)) {
     const path = join(place, name);
@@ -16,12 +16,7 @@ export async function findProgram(name: string, folders: string[] = []): Promise
   return null;
 }
 
-/**
- * Installs Debian packages when that can be done without asking anyone: as root, with apt. Services
- * that the packages would start are kept from starting. Resolves with whether it installed.
- * @throws when apt fails, with its output in the message. Costs tens of seconds.
- */
-export async function aptInstall(...packages: string[]): Promise<boolean> {
+export async function aptInstall(...packages) {
   if (process.getuid?.() !== 0 || !(await findProgram('apt-get'))) return false;
   const ownPolicy = !(await exists(policy));
   if (ownPolicy) await writeFile(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
@@ -35,8 +30,7 @@ export async function aptInstall(...packages: string[]): Promise<boolean> {
   }
 }
 
-/** Whether a Docker daemon answers. */
-export async function dockerAnswers(): Promise<boolean> {
+export async function dockerAnswers() {
   if (!(await findProgram('docker'))) return false;
   return run('docker', ['version', '--format', '{{.Server.Version}}'], { timeout: 10_000 }).then(
     () => true,
@@ -44,13 +38,12 @@ export async function dockerAnswers(): Promise<boolean> {
   );
 }
 
-/** Runs a docker command and gives its trimmed output. @throws with the daemon's message */
-export async function docker(...args: string[]): Promise<string> {
+export async function docker(...args) {
   const { stdout } = await run('docker', args);
   return stdout.trim();
 }
 
-function exists(path: string, mode: number = constants.F_OK): Promise<boolean> {
+function exists(path, mode = constants.F_OK) {
   return access(path, mode).then(
     () => true,
     () => false,

@@ -1,0 +1,79 @@
+/**
+ * `npm run demo`: three replicas of the service as plain processes on one Redis and one data folder,
+ * and what happens to a document when they compete, die, sleep and leave. Ends by itself within a
+ * minute; exit code 1 if anything was not as claimed.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Processes } from './processes.mjs';
+import { startRedis } from './redis-server.mjs';
+import { Replica } from './replica.mjs';
+import { cleanShutdown } from './scenes/clean-shutdown.mjs';
+import { killedHolder } from './scenes/killed-holder.mjs';
+import { lateWrite } from './scenes/late-write.mjs';
+import { pausedHolder } from './scenes/paused-holder.mjs';
+import { tenRequests } from './scenes/ten-requests.mjs';
+import { Timeline } from './timeline.mjs';
+
+const longestMs = 60_000;
+const ttlMs = 2_000;
+const scenes = [tenRequests, killedHolder, pausedHolder, lateWrite, cleanShutdown];
+
+const timeline = new Timeline();
+const processes = new Processes();
+process.once('exit', () => processes.kill());
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
+const dataDir = await mkdtemp(join(tmpdir(), 'demo-'));
+let redis;
+try {
+  process.exitCode = (await play()) ? 0 : 1;
+} catch (error) {
+  timeline.end(`The demo could not go on: ${error.stack}`);
+  process.exitCode = 1;
+} finally {
+  await processes.end();
+  await redis?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function play() {
+  const startedAt = performance.now();
+  setTimeout(() => {
+    timeline.end(`The demo took longer than ${longestMs / 1000} s, which it should not.`);
+    process.exit(1);
+  }, longestMs).unref();
+  redis = await startRedis(processes);
+  timeline.scene('Three replicas on one Redis and one data folder');
+  timeline.event('redis', `is at ${redis.url}`);
+  const settings = {
+    REDIS_URL: redis.url,
+    DATA_DIR: dataDir,
+    LOCK_TTL_MS: String(ttlMs),
+    LOCK_COMMAND_TIMEOUT_MS: '600',
+    DEMO_STEP_DELAY_MS: '250',
+    EMBED_WORKERS: '1',
+  };
+  const replicas = ['replica-1', 'replica-2', 'replica-3'].map(
+    (name) => new Replica(name, processes, settings),
+  );
+  await Promise.all(
+    replicas.map(async (replica) =>
+      timeline.event(replica.name, `is ready at ${await replica.start()}`),
+    ),
+  );
+  const claims = [];
+  for (const scene of scenes) {
+    claims.push(...(await scene({ timeline, replicas, redis, dataDir, ttlMs, processes })));
+  }
+  timeline.table(claims);
+  const differing = claims.filter(({ holds }) => !holds).length;
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  timeline.end(
+    differing === 0
+      ? `All as claimed, in ${seconds} s.`
+      : `${differing} of ${claims.length} claims differ from what was seen.`,
+  );
+  return differing === 0;
+}

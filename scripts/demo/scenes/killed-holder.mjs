@@ -1,0 +1,32 @@
+import { processed, takeOver } from '../take-over.mjs';
+
+/** A holder that dies in the middle: another replica gets the lock when the lease has run out, not before. */
+export async function killedHolder({ timeline, replicas, ttlMs }) {
+  timeline.scene('The holder is killed in the middle (kill -9)');
+  const [holder, ...others] = replicas;
+  const id = '1002';
+  await holder.upload(id, 'The text of document 1002.');
+  await holder.begin(id);
+  const { fence } = await holder.document(id);
+  timeline.event(holder.name, `works on document ${id} under fence ${fence}`);
+  holder.signal('SIGKILL');
+  const killedAt = performance.now();
+  await holder.exited;
+  timeline.event(holder.name, 'is killed');
+
+  const { winner, tookMs } = await takeOver(id, others, killedAt, ttlMs + 10_000);
+  timeline.event(winner.name, `takes over ${Math.round(tookMs)} ms later (TTL ${ttlMs} ms)`);
+  const done = await processed(id, winner);
+  timeline.event(winner.name, `has processed document ${id} under fence ${done.fence}`);
+  await holder.start();
+  timeline.event(holder.name, 'is back');
+  const isNewer = BigInt(done.fence) > BigInt(fence);
+  return [
+    {
+      what: 'holder killed: taken over',
+      claimed: `within ${ttlMs} ms + 1 s, higher fence`,
+      seen: `${Math.round(tookMs)} ms, ${isNewer ? 'higher fence' : 'fence not higher'}`,
+      holds: tookMs <= ttlMs + 1_000 && isNewer,
+    },
+  ];
+}

@@ -1,0 +1,44 @@
+import { until } from '../support/until.mjs';
+
+const everyMs = 50;
+
+/**
+ * Asks `replicas` in turn until one of them may work on the document; resolves with it and with how
+ * long that took since `sinceMs` (on performance.now()).
+ * @throws when an answer is neither 202 nor 423
+ */
+export async function takeOver(id, replicas, sinceMs, timeoutMs) {
+  let turn = 0;
+  const winner = await until(
+    `document ${id} to be taken over`,
+    async () => {
+      const replica = replicas[turn++ % replicas.length];
+      const { status, body } = await replica.begin(id);
+      if (status === 202) return replica;
+      if (status !== 423) throw new Error(`${replica.name}: ${status} ${JSON.stringify(body)}`);
+      return null;
+    },
+    { timeoutMs, everyMs },
+  );
+  return { winner, tookMs: performance.now() - sinceMs };
+}
+
+/**
+ * Resolves with the document when it is being processed and its row was last written a moment ago:
+ * stopped inside a write, a process would keep SQLite's file lock, and so keep everybody from working.
+ */
+export function restsInWork(id, observer) {
+  return until(`document ${id} to be processed`, async () => {
+    const document = await observer.document(id);
+    const sinceWriteMs = Date.now() - Date.parse(document.updatedAt);
+    return document.state === 'processing' && sinceWriteMs > 40 && document;
+  });
+}
+
+/** Resolves with the document once its processing has ended well. */
+export function processed(id, replica) {
+  return until(`document ${id} to be ready`, async () => {
+    const document = await replica.document(id);
+    return document.state === 'ready' && document;
+  });
+}
