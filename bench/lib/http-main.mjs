@@ -1,0 +1,58 @@
+/**
+ * A Nest application on Fastify with one route twice, without a lock and with `@WithLock`:
+ * `http-main.mjs PORT_OF_REDIS`. Somebody else holds the lock all the time. Sends its own port over
+ * IPC, and ends when that closes.
+ */
+import 'reflect-metadata';
+import { Controller, Module, Param, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Redis } from 'ioredis';
+import {
+  LockManager,
+  LockModule,
+  redisLockClientOptions,
+  RedisLockStore,
+  WithLock,
+} from '../../dist/lock/index.js';
+import { decorate } from './decorate.mjs';
+
+const [, , redisPort] = process.argv;
+const newClient = async () => {
+  const port = Number(redisPort);
+  const client = new Redis({ ...redisLockClientOptions, host: '127.0.0.1', port });
+  await new Promise((resolve) => client.once('ready', resolve));
+  return client;
+};
+
+class DocumentsController {
+  open(id) {
+    return { id, state: 'ready' };
+  }
+
+  locked(id) {
+    return { id, state: 'ready' };
+  }
+}
+decorate(DocumentsController, 'open', [Post('open/:id/process')], [Param('id')]);
+decorate(
+  DocumentsController,
+  'locked',
+  [Post('locked/:id/process'), WithLock('doc:<id>')],
+  [Param('id')],
+);
+Controller()(DocumentsController);
+
+class AppModule {}
+Module({
+  imports: [LockModule.forRoot({ store: { kind: 'redis', client: await newClient() } })],
+  controllers: [DocumentsController],
+})(AppModule);
+
+const holder = new LockManager({ store: new RedisLockStore({ client: await newClient() }) });
+await holder.acquire('doc:held');
+
+const app = await NestFactory.create(AppModule, new FastifyAdapter(), { logger: ['error'] });
+await app.listen(0, '127.0.0.1');
+process.send({ port: app.getHttpServer().address().port });
+process.on('disconnect', () => process.exit());
