@@ -12,7 +12,7 @@ export class Timeline {
 
   constructor(out = process.stdout, env = process.env) {
     this.#out = out;
-    this.#isColourful = out.isTTY === true && !env.NO_COLOR;
+    this.#isColourful = out.isTTY && !env.NO_COLOR;
   }
 
   /** The headline of a scene. */

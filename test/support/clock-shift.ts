@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from './installed.js';
+import { findProgram } from '../../scripts/support/installed.mjs';
 import { type ServiceEnv } from './service-process.js';
 
 /** Settings that make a process's wall clock wrong. */
