@@ -43,14 +43,16 @@ export class Acquirer {
     signal?.throwIfAborted();
     this.assertOpen(name);
     this.listen();
-    const startedAt = this.clock.now();
+    const startedAt = this.events.isHeard('granted') ? this.clock.now() : undefined;
     try {
       const lease =
         options.waitMs === 0
           ? await this.takeAtOnce(name, options, signal)
           : await this.takeInTurn(name, options, signal);
-      const waitedMs = elapsedMs(startedAt, this.clock.now());
-      this.events.emit('granted', { name, fence: lease.fence, waitedMs });
+      if (startedAt) {
+        const waitedMs = elapsedMs(startedAt, this.clock.now());
+        this.events.emit('granted', { name, fence: lease.fence, waitedMs });
+      }
       return lease;
     } catch (error) {
       if (error instanceof LockBusyError) this.events.emit('busy', { name });

@@ -7,11 +7,10 @@ export class HoldStatistics {
 
   record(family: string, heldMs: number): void {
     const mean = this.means.get(family);
-    this.means.delete(family); // re-inserted below: the map is kept in order of use
-    this.means.set(family, mean === undefined ? heldMs : mean + WEIGHT_OF_NEWEST * (heldMs - mean));
-    if (this.means.size > MOST_FAMILIES) {
-      this.means.delete(this.means.keys().next().value as string);
+    if (mean === undefined && this.means.size === MOST_FAMILIES) {
+      this.means.delete(this.means.keys().next().value as string); // the oldest one
     }
+    this.means.set(family, mean === undefined ? heldMs : mean + WEIGHT_OF_NEWEST * (heldMs - mean));
   }
 
   /**

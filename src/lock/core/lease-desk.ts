@@ -8,16 +8,9 @@ import type { LossCode } from './lock.errors.js';
 import { Watchdog } from './watchdog.js';
 import { withDeadline } from './with-deadline.js';
 
-interface LeaseRecord {
-  readonly attempt: Attempt;
-  underWay?: Promise<ReleaseOutcome> | undefined;
-  final?: ReleaseOutcome | undefined;
-}
-
 /** Keeps all leases of one engine from grant to release. */
 export class LeaseDesk implements LeaseKeeper {
   private readonly held = new Set<HeldLease>();
-  private readonly records = new WeakMap<HeldLease, LeaseRecord>();
   private readonly background = new Set<Promise<void>>();
   private readonly observers = new Set<() => void>();
   private readonly watchdog: Watchdog;
@@ -53,9 +46,8 @@ export class LeaseDesk implements LeaseKeeper {
     }
     const { maxHoldMs, commandTimeoutMs } = options;
     const terms = { name, token, fence, storeTimeMs, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
-    const lease = new HeldLease(terms, this.clock, this);
+    const lease = new HeldLease(terms, attempt, this.clock, this);
     this.held.add(lease);
-    this.records.set(lease, { attempt });
     this.watchdog.watch(lease);
     return lease;
   }
@@ -84,13 +76,11 @@ export class LeaseDesk implements LeaseKeeper {
   }
 
   async release(lease: HeldLease): Promise<ReleaseOutcome> {
-    const record = this.records.get(lease);
-    if (!record) throw new Error('This lease belongs to another engine.');
-    if (record.final) return record.final;
-    record.underWay ??= this.releaseOnce(lease, record).finally(() => {
-      record.underWay = undefined;
+    if (lease.outcome) return lease.outcome;
+    lease.releasing ??= this.releaseOnce(lease).finally(() => {
+      lease.releasing = undefined;
     });
-    return record.underWay;
+    return lease.releasing;
   }
 
   /** An administrator has taken the lock from whoever holds it in this process. */
@@ -111,53 +101,50 @@ export class LeaseDesk implements LeaseKeeper {
     await this.until(() => rest.every((lease) => !lease.isOpen), abortMs);
     await Promise.all(rest.map((lease) => this.release(lease)));
     await this.until(() => this.background.size === 0, abortMs);
+    this.watchdog.rest();
   }
 
   close(): void {
     this.stopListening();
   }
 
-  private async releaseOnce(lease: HeldLease, record: LeaseRecord): Promise<ReleaseOutcome> {
+  private async releaseOnce(lease: HeldLease): Promise<ReleaseOutcome> {
     const isFirst = lease.isOpen;
     if (isFirst) {
       lease.close();
       this.forget(lease);
       this.onClosed(lease.name, elapsedMs(lease.grantedAt, this.clock.now()));
     }
-    const outcome = await this.deleteKey(lease, record, isFirst);
-    if (isFirst) {
+    const outcome = await this.deleteKey(lease, isFirst);
+    if (isFirst && this.events.isHeard('released')) {
       const heldMs = elapsedMs(lease.grantedAt, this.clock.now());
       this.events.emit('released', { name: lease.name, fence: lease.fence, heldMs, outcome });
     }
     return outcome;
   }
 
-  private async deleteKey(
-    lease: HeldLease,
-    record: LeaseRecord,
-    isFirst: boolean,
-  ): Promise<ReleaseOutcome> {
-    if (lease.loss?.reason === 'NOT_OWNER') return (record.final = 'not-held');
+  private async deleteKey(lease: HeldLease, isFirst: boolean): Promise<ReleaseOutcome> {
+    if (lease.loss?.reason === 'NOT_OWNER') return (lease.outcome = 'not-held');
     try {
       const reply = await withDeadline(
-        this.store.release(lease.name, lease.token, record.attempt.terms.process),
+        this.store.release(lease.name, lease.token, lease.attempt.terms.process),
         this.clock,
         lease.commandTimeoutMs,
       );
       // An earlier release whose reply was lost explains why nothing is there any more.
-      record.final = reply === 'not-held' && !isFirst ? 'released' : reply;
+      lease.outcome = reply === 'not-held' && !isFirst ? 'released' : reply;
     } catch {
       if (isFirst) {
-        record.attempt.disown();
-        this.undo(record.attempt, lease.deadline);
+        lease.attempt.disown();
+        this.undo(lease.attempt, lease.deadline);
       }
       return 'unknown';
     }
     const wasValid = remainingMs(lease.deadline, this.clock.now()) > 0;
-    if (record.final === 'not-held' && !lease.loss && wasValid) lease.foundGone();
+    if (lease.outcome === 'not-held' && !lease.loss && wasValid) lease.foundGone();
     // A command of this token may still be under way from the time of the grant.
-    if (record.attempt.hasUnknownSends) this.undo(record.attempt);
-    return record.final;
+    if (lease.attempt.hasUnknownSends) this.undo(lease.attempt);
+    return lease.outcome;
   }
 
   private forget(lease: HeldLease): void {

@@ -1,3 +1,4 @@
+import type { Attempt } from './attempt.js';
 import { type Clock, type Instant, plusMs, remainingMs } from './clock.js';
 import { LockName } from './lock-name.js';
 import { LockLostError, LockOptionsError, type LossCode } from './lock.errors.js';
@@ -77,8 +78,15 @@ export class HeldLease implements Lease {
   private controller: AbortController | undefined;
   private sharedState: SharedLeaseState | undefined;
 
+  /** How the release ended, once that is known for good. */
+  outcome: ReleaseOutcome | undefined;
+  /** The release that is under way. */
+  releasing: Promise<ReleaseOutcome> | undefined;
+
   constructor(
     terms: GrantTerms,
+    /** What took the lock, and may yet have commands under way. */
+    readonly attempt: Attempt,
     private readonly clock: Clock,
     private readonly keeper: LeaseKeeper,
   ) {

@@ -36,6 +36,11 @@ export class LockEventBus {
     return () => set.delete(listener);
   }
 
+  /** Whether anybody listens: for events that are costly to describe. */
+  isHeard(kind: keyof LockEvents): boolean {
+    return (this.listeners.get(kind)?.size ?? 0) > 0;
+  }
+
   emit<K extends keyof LockEvents>(kind: K, event: LockEvents[K]): void {
     for (const listener of this.listeners.get(kind) ?? []) {
       try {

@@ -4,6 +4,7 @@ import { LockOptionsError } from './lock.errors.js';
 export const MAX_NAME_LENGTH = 1024;
 
 // White space, control and line characters, and what has a meaning in keys (`{ } %`).
+const plain = /^[\w:./-]+$/;
 const unsafe = /[\s\p{Cc}\u2028\u2029{}%]/gu;
 const unsafeInValue = /[\s\p{Cc}\u2028\u2029{}%:]/gu;
 
@@ -41,6 +42,9 @@ export class LockName {
   /** Escapes a name as a whole: `:` keeps its meaning. A LockName is taken as it is. */
   static of(name: string | LockName): LockName {
     if (name instanceof LockName) return name;
+    if (typeof name === 'string' && plain.test(name) && name.length <= MAX_NAME_LENGTH) {
+      return new LockName(name);
+    }
     return LockName.build(checked(name, 'A lock name').replace(unsafe, percent));
   }
 

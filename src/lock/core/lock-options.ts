@@ -49,6 +49,7 @@ export function resolveLockOptions(
   given: Partial<LockOptions> = {},
   defaults: LockOptions = DEFAULT_LOCK_OPTIONS,
 ): LockOptions {
+  if (isEmpty(given)) return defaults; // checked before, when they were resolved themselves
   const options = {
     ttlMs: given.ttlMs ?? defaults.ttlMs,
     waitMs: given.waitMs ?? defaults.waitMs,
@@ -58,6 +59,11 @@ export function resolveLockOptions(
   for (const name of Object.keys(bounds) as (keyof LockOptions)[]) checkBounds(name, options[name]);
   options.commandTimeoutMs = Math.min(options.commandTimeoutMs, Math.floor(options.ttlMs / 3));
   return Object.freeze(options);
+}
+
+function isEmpty(given: object): boolean {
+  for (const name in given) if (Object.hasOwn(given, name)) return false;
+  return true;
 }
 
 /** @throws LockOptionsError unless `value` is a whole number of ms within the option's bounds */

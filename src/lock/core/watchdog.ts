@@ -1,4 +1,4 @@
-import { type CancelTimer, type Clock, remainingMs } from './clock.js';
+import { type CancelTimer, type Clock, elapsedMs, remainingMs } from './clock.js';
 import { DueTimes } from './due-times.js';
 import type { HeldLease } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
@@ -11,11 +11,16 @@ const BATCH_SIZE = 200;
 /** A renewal without a verdict is tried again after this part of the TTL. */
 const RETRY_PART = 1 / 20;
 
+/** A lease is sorted in after this part of its TTL; most are released before, and cost next to nothing. */
+const FRESH_PART = 1 / 6;
+
 /**
  * Renews all leases of one engine at a third of their TTL, and ends each at its local deadline even
- * if the store never answers. One timer, however many leases; none when there is none.
+ * if the store never answers. One timer, however many leases; when the last is released it goes off
+ * once for nothing, at most a third of a TTL later, and is not set again.
  */
 export class Watchdog {
+  private readonly fresh = new Set<HeldLease>();
   private readonly due = new DueTimes<HeldLease>();
   private readonly inFlight = new Set<HeldLease>();
   private cancelTimer: CancelTimer | undefined;
@@ -29,22 +34,31 @@ export class Watchdog {
 
   /** Number of leases under watch. */
   get size(): number {
-    return this.due.size;
+    return this.fresh.size + this.due.size;
   }
 
   watch(lease: HeldLease): void {
-    this.schedule(lease, lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3);
-    this.arm();
+    this.fresh.add(lease);
+    const { grantedAt, deadline, ttlMs } = lease;
+    this.armAt(Math.min(grantedAt.monoMs + ttlMs * FRESH_PART, deadline.monoMs));
   }
 
   /** From here on nothing renews the lease, and replies still under way are ignored. */
   unwatch(lease: HeldLease): void {
-    this.due.delete(lease);
-    this.arm();
+    if (!this.fresh.delete(lease)) this.due.delete(lease);
+  }
+
+  /** Ends the timer where nothing is left to watch. */
+  rest(): void {
+    if (this.size > 0) return;
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
+    this.timerAtMs = Infinity;
   }
 
   /** Renews everything now: after a reconnection or a change of role the store may know less than we do. */
   renewAll(): void {
+    this.sortIn();
     this.handle([...this.due.items()]);
   }
 
@@ -115,22 +129,36 @@ export class Watchdog {
 
   /** Next look at the lease: after `delayMs`, but no later than its deadline. */
   private schedule(lease: HeldLease, delayMs: number): void {
+    this.fresh.delete(lease);
     const now = this.clock.now();
     const untilDeadline = remainingMs(lease.deadline, now);
     this.due.set(lease, now.monoMs + Math.min(delayMs, untilDeadline));
   }
 
+  /** Gives the fresh leases their times: the first renewal is due a third of the TTL after the grant. */
+  private sortIn(): void {
+    const now = this.clock.now();
+    for (const lease of this.fresh) {
+      const dueMs = lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3;
+      this.schedule(lease, Math.max(0, dueMs - elapsedMs(lease.grantedAt, now)));
+    }
+  }
+
   private arm(): void {
-    const earliest = this.due.earliest() ?? Infinity;
-    if (earliest === this.timerAtMs && this.cancelTimer) return;
+    this.armAt(this.due.earliest() ?? Infinity);
+  }
+
+  /** Only ever moves the timer nearer: one that goes off too early costs less than setting it again. */
+  private armAt(dueMs: number): void {
+    if (dueMs >= this.timerAtMs) return;
     this.cancelTimer?.();
-    this.cancelTimer = undefined;
-    this.timerAtMs = earliest;
-    if (earliest === Infinity) return;
+    this.timerAtMs = dueMs;
     this.cancelTimer = this.clock.setTimer(() => {
+      this.timerAtMs = Infinity;
       this.cancelTimer = undefined;
+      this.sortIn();
       this.handle(this.due.take(this.clock.now().monoMs));
-    }, earliest - this.clock.now().monoMs);
+    }, dueMs - this.clock.now().monoMs);
   }
 }
 
