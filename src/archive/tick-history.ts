@@ -25,7 +25,11 @@ export interface TickView {
 export interface TickPage {
   readonly items: readonly TickView[];
   readonly nextCursor: string | null;
+  /** How many runs of the last 24 hours have ended how, over all replicas. */
+  readonly counts: Readonly<Record<string, number>>;
 }
+
+const dayMs = 86_400_000;
 
 /** Records how the archiver's ticks end, and tells it. */
 @Injectable()
@@ -43,12 +47,13 @@ export class TickHistory implements OnModuleInit {
     this.jobs.onReport((report) => void this.drain.track(this.record(report)));
   }
 
-  /** Newest first. One query, and one look at the lock where a run has not ended. @throws InvalidCursorError */
+  /** Newest first. Two queries, and one look at the lock where a run has not ended. @throws InvalidCursorError */
   async list(part: { limit: number; cursor?: string }): Promise<TickPage> {
     const { rows, nextCursor } = await this.log.list(ARCHIVE_JOB, part);
     const holder = rows.some(({ outcome }) => outcome === 'running') ? await this.holder() : null;
     const items = rows.map(async (row) => toView(row, await this.outcomeOf(row, holder)));
-    return { items: await Promise.all(items), nextCursor };
+    const counts = await this.log.counts(ARCHIVE_JOB, Date.now() - dayMs);
+    return { items: await Promise.all(items), nextCursor, counts };
   }
 
   private async outcomeOf(row: TickRow, holder: bigint | 'unknown' | null): Promise<string> {

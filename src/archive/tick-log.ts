@@ -109,6 +109,19 @@ export class TickLog {
     };
   }
 
+  /** How many runs of a job, of all replicas, have ended how since `sinceMs`. */
+  async counts(job: string, sinceMs: number): Promise<Readonly<Record<string, number>>> {
+    const rows = await this.database.kysely
+      .selectFrom('ticks')
+      .select(['outcome', (count) => count.fn.countAll<bigint>().as('count')])
+      .where('job', '=', job)
+      .where('started_at', '>=', BigInt(sinceMs))
+      .where('outcome', '!=', 'running')
+      .groupBy('outcome')
+      .execute();
+    return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, Number(count)]));
+  }
+
   /** The outcome of one run as it is now. */
   async outcome(id: string): Promise<string | undefined> {
     const row = await this.database.kysely

@@ -210,6 +210,28 @@ describe('the archiver on three replicas', () => {
   });
 });
 
+describe('an archiver that outlives the grace of its shutdown', () => {
+  sharedGround(() =>
+    startReplica('slow', { DEMO_STEP_DELAY_MS: '20000', SHUTDOWN_GRACE_MS: '300' }),
+  );
+
+  it('is aborted, says so, and leaves no lock', async () => {
+    const running = await eventually(async () =>
+      (await scheduledTicks(database)).find(({ outcome }) => outcome === 'running'),
+    );
+    expect(await keys.exists('lock:job:archive')).toBe(1);
+    const toldAt = performance.now();
+    expect(await replicas.get('slow')!.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - toldAt).toBeLessThan(3_000);
+    expect(await keys.exists('lock:job:archive')).toBe(0);
+    const ended = (await scheduledTicks(database)).find(({ fence }) => fence === running.fence);
+    expect(ended).toMatchObject({
+      outcome: 'failed',
+      detail: expect.stringContaining('shutting down'),
+    });
+  });
+});
+
 const withClocks = typeof clockShift === 'string' ? describe.skip : describe;
 if (typeof clockShift === 'string') process.stderr.write(`Skipped: ${clockShift}.\n`);
 

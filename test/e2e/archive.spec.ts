@@ -81,6 +81,8 @@ describe('the archiver over HTTP', () => {
         detail: '250 conversations in 3 archives',
       },
     ]);
+    const { body: history } = await client.send<{ counts: object }>('/archive/ticks?limit=1');
+    expect(history.counts).toEqual({ ran: 1 });
   });
 
   it('gives an archive as JSON lines with a checksum', async () => {
@@ -136,6 +138,39 @@ describe('the archiver over HTTP', () => {
     await app.app.get(LockService).run('job:archive', async ({ fence }) => {
       await database.kysely.updateTable('ticks').set({ fence }).execute();
       expect(await ticks()).toMatchObject([{ outcome: 'running', fence: String(fence) }]);
+    });
+  });
+
+  it('pages its history, and forgets skips after a day and the rest after 90', async () => {
+    const dayMs = 86_400_000;
+    const row = { job: 'archive', replica: 'other', duration_ms: 1 };
+    const past = [
+      ['ran', 89],
+      ['ran', 91],
+      ['failed', 2],
+      ['skipped-held', 2],
+      ['skipped-done', 0.5],
+    ] as const;
+    for (const [index, [outcome, days]] of past.entries()) {
+      const started_at = Math.round(Date.now() - days * dayMs);
+      await database.kysely
+        .insertInto('ticks')
+        .values({ ...row, id: `past-${index}`, outcome, started_at })
+        .execute();
+    }
+    await run();
+    const seen: string[] = [];
+    await eventually(async () => {
+      seen.length = 0;
+      let cursor: string | null = null;
+      do {
+        const path = `/archive/ticks?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
+        const { body } = await client.send<Page<TickBody>>(path);
+        seen.push(...body.items.map(({ outcome }) => outcome));
+        cursor = body.nextCursor;
+      } while (cursor !== null);
+      expect(seen).toEqual(['ran', 'skipped-done', 'failed', 'ran']);
+      return true;
     });
   });
 

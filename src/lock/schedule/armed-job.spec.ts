@@ -82,6 +82,15 @@ describe('the instant of a tick', () => {
     expect(instants()).toEqual(['2026-03-01T00:00:00.000Z']);
   });
 
+  it('of a job for a single date is that date', async () => {
+    const onTick = () => void fired.push(takeFiredTick('job'));
+    const job = CronJob.from({ cronTime: new Date(START + 1_500), onTick, start: true });
+    jobs.push(job);
+    followTimer('job', job);
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(offsets()).toEqual([1_500]);
+  });
+
   it('is told once per firing, and not to calls by hand', async () => {
     const job = CronJob.from({
       cronTime: '* * * * * *',

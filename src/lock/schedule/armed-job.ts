@@ -33,14 +33,17 @@ export function followTimer(name: string, job: CronJob): void {
   let firedMs: number | undefined;
   let lastFiring = job.lastDate();
 
+  /** Whether the timer has fired since the last look; only then does the job have another date. */
+  const noteFiring = (): boolean => {
+    if (job.lastDate() === lastFiring) return false;
+    lastFiring = job.lastDate();
+    firedMs = armedMs;
+    return true;
+  };
   const schedule = job.cronTime;
   const getTimeout = (): number => {
     const now = Date.now();
-    const hasFired = job.lastDate() !== lastFiring;
-    if (hasFired) {
-      lastFiring = job.lastDate();
-      firedMs = armedMs;
-    }
+    const hasFired = noteFiring();
     const isLook = !hasFired && armedMs !== undefined;
     const next = schedule.sendAt().toMillis();
     const isJustPast = isLook && now >= (armedMs ?? 0) && now - (armedMs ?? 0) < JUST_PAST_MS;
@@ -52,6 +55,7 @@ export function followTimer(name: string, job: CronJob): void {
 
   const fireOnTick = job.fireOnTick.bind(job);
   job.fireOnTick = () => {
+    noteFiring(); // a job for a single date is not armed again before it calls
     const scheduledMs = firedMs;
     firedMs = undefined;
     if (scheduledMs === undefined) return fireOnTick(); // called by hand

@@ -7,6 +7,7 @@ import {
   currentLease,
   type Lease,
   LockBusyError,
+  LockManager,
   LockModule,
   LockOptionsError,
   LockService,
@@ -245,6 +246,17 @@ describe('the application does not start', () => {
       return Wrong;
     }).toThrow(LockOptionsError);
   });
+});
+
+it('runs nothing before it knows which calls come from timers', async () => {
+  const jobs = new ScheduledJobs(new LockManager({ store }), marks);
+  const work = jest.fn<() => void>();
+  jobs.define({ name: 'early' }, work);
+  await expect(jobs.run('early')).rejects.toThrow(/still starting/);
+  await expect(jobs.run('nobody')).rejects.toThrow(/no scheduled job "nobody".*"early"/);
+  jobs.open();
+  await jobs.run('early');
+  expect(work).toHaveBeenCalledTimes(1);
 });
 
 it('starts without cron jobs, for tests that switch them off', async () => {
