@@ -164,10 +164,10 @@ describe('the archiver over HTTP', () => {
       seen.length = 0;
       let cursor: string | null = null;
       do {
-        const path = `/archive/ticks?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
-        const { body } = await client.send<Page<TickBody>>(path);
-        seen.push(...body.items.map(({ outcome }) => outcome));
-        cursor = body.nextCursor;
+        const path: string = `/archive/ticks?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
+        const page: Page<TickBody> = (await client.send<Page<TickBody>>(path)).body;
+        seen.push(...page.items.map(({ outcome }) => outcome));
+        cursor = page.nextCursor;
       } while (cursor !== null);
       expect(seen).toEqual(['ran', 'skipped-done', 'failed', 'ran']);
       return true;

@@ -126,6 +126,21 @@ describe('a method with @Cron and @OncePerTick', () => {
     expect(Object.fromEntries(jobs.runner('spec-nightly').counts)).toEqual({ ran: 1 });
   });
 
+  it('works with the two decorators in the other order', async () => {
+    @Injectable()
+    class Turned {
+      @OncePerTick('spec-turned')
+      @Cron('* * * * * *', { name: 'spec-turned', timeZone: 'UTC' })
+      async job(lease: Lease, tick: Tick): Promise<void> {
+        runs.push(`${lease.name} ${tick.scheduledAt?.getTime()}`);
+      }
+    }
+    await boot([Turned]);
+    await boot([Turned]);
+    await jest.advanceTimersByTimeAsync(1_100);
+    expect(runs).toEqual([`job:spec-turned ${START + 1_000}`]);
+  });
+
   it('that throws is reported once and runs at the next instant again', async () => {
     let boom = true;
     @Injectable()
