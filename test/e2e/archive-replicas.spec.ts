@@ -254,7 +254,7 @@ withClocks('replicas whose clocks are apart', () => {
     await moreRuns(5);
     const runs = await expectEverySecondOnce(database);
     // The first to get there takes it; the others come too late, seconds later.
-    expect(runs.filter(({ replica }) => replica === 'ahead').length).toBeGreaterThan(3);
+    expect(runs.at(-1)!.replica).toBe('ahead');
     const ticks = await scheduledTicks(database);
     const late = ticks.filter(({ outcome }) => outcome === 'skipped-done');
     expect(new Set(late.map(({ replica }) => replica))).toEqual(new Set(['exact', 'behind']));
@@ -263,7 +263,10 @@ withClocks('replicas whose clocks are apart', () => {
   it('report the one that is a day ahead, whose instants run by nobody but in their time', async () => {
     await startReplica('tomorrow', clocks.env(86_400_000));
     const fault = await eventually(
-      async () => (await scheduledTicks(database)).find(({ replica }) => replica === 'tomorrow'),
+      async () =>
+        (await scheduledTicks(database)).find(
+          ({ replica, outcome }) => replica === 'tomorrow' && outcome !== 'skipped-held',
+        ),
       { what: 'a tick of the replica whose clock is wrong', timeoutMs: 20_000 },
     );
     expect(fault).toMatchObject({
