@@ -13,12 +13,13 @@ import { cleanShutdown } from './scenes/clean-shutdown.mjs';
 import { killedHolder } from './scenes/killed-holder.mjs';
 import { lateWrite } from './scenes/late-write.mjs';
 import { pausedHolder } from './scenes/paused-holder.mjs';
+import { scheduledTicks, TICK_MS } from './scenes/scheduled-ticks.mjs';
 import { tenRequests } from './scenes/ten-requests.mjs';
 import { Timeline } from './timeline.mjs';
 
 const longestMs = 60_000;
 const ttlMs = 2_000;
-const scenes = [tenRequests, killedHolder, pausedHolder, lateWrite, cleanShutdown];
+const scenes = [tenRequests, killedHolder, pausedHolder, lateWrite, scheduledTicks, cleanShutdown];
 
 const timeline = new Timeline();
 const processes = new Processes();
@@ -54,6 +55,7 @@ async function play() {
     LOCK_COMMAND_TIMEOUT_MS: '600',
     DEMO_STEP_DELAY_MS: '250',
     EMBED_WORKERS: '1',
+    ARCHIVE_CRON: `*/${TICK_MS / 1000} * * * * *`,
   };
   const replicas = ['replica-1', 'replica-2', 'replica-3'].map(
     (name) => new Replica(name, processes, settings),

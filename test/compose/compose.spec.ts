@@ -6,6 +6,7 @@ import { ensureImages } from './images.js';
 import { lateWrite } from './late-write.js';
 import { Load } from './load.js';
 import { type Container, Stack } from './stack.js';
+import { ranTicks, repeated } from './ticks.js';
 
 const ttlMs = 3_000;
 const minutes = 60_000;
@@ -32,6 +33,7 @@ describeHere('the compose stack', () => {
       LOCK_TTL_MS: String(ttlMs),
       DEMO_STEP_DELAY_MS: '300',
       EMBED_WORKERS: '1',
+      ARCHIVE_CRON: '*/2 * * * * *',
     });
     documents = new DocumentsClient(stack);
     say(
@@ -130,6 +132,15 @@ describeHere('the compose stack', () => {
     expect(await documents.passages('ten', 'requests')).toEqual(['The text of ten requests.']);
   });
 
+  it('archives once a tick', async () => {
+    await eventually(async () => (await ranTicks(stack)).length >= 4, {
+      timeoutMs: 30_000,
+      everyMs: 200,
+      what: 'four ticks',
+    });
+    expect(repeated(await ranTicks(stack))).toEqual([]);
+  }, 40_000);
+
   it('hands the document of a killed replica to another one when its lease is over', async () => {
     const { fence, holder } = await startProcessing('killed');
     const failedAt = performance.now();
@@ -195,4 +206,12 @@ describeHere('the compose stack', () => {
     },
     5 * minutes,
   );
+
+  it('has archived no tick twice in all of this', async () => {
+    const ticks = await ranTicks(stack);
+    say(
+      `${ticks.length} ticks of the archiver, by ${new Set(ticks.map(({ replica }) => replica)).size} replicas.`,
+    );
+    expect(repeated(ticks)).toEqual([]);
+  });
 });

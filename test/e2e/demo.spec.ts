@@ -17,6 +17,7 @@ it('the demo shows what it claims, in plain text where there is no terminal, and
     'holder killed: taken over',
     'holder paused beyond its TTL',
     'late write of a careless worker',
+    'cron every 2 s',
     'clean shutdown',
   ]);
   for (const row of rows) expect(row.at(-1)).toBe('ok');
