@@ -24,12 +24,11 @@ const scenes = [tenRequests, killedHolder, pausedHolder, lateWrite, scheduledTic
 const timeline = new Timeline();
 const processes = new Processes();
 process.once('exit', () => processes.kill());
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const dataDir = await mkdtemp(join(tmpdir(), 'demo-'));
 let redis;
 try {
-  process.exitCode = (await play()) ? 0 : 1;
+  process.exitCode = (await Promise.race([play(), interrupted()])) ? 0 : 1;
 } catch (error) {
   timeline.end(`The demo could not go on: ${error.stack}`);
   process.exitCode = 1;
@@ -38,13 +37,21 @@ try {
   await redis?.stop();
   await rm(dataDir, { recursive: true, force: true });
 }
+process.exit(); // a scene that was given up may still be waiting for something
+
+/** Rejects when the user or the clock ends the demo early. */
+function interrupted() {
+  return new Promise((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      process.once(signal, () => reject(new Error(`it was ended by ${signal}.`)));
+    }
+    const late = `it took longer than ${longestMs / 1000} s, which it should not.`;
+    setTimeout(() => reject(new Error(late)), longestMs).unref();
+  });
+}
 
 async function play() {
   const startedAt = performance.now();
-  setTimeout(() => {
-    timeline.end(`The demo took longer than ${longestMs / 1000} s, which it should not.`);
-    process.exit(1);
-  }, longestMs).unref();
   redis = await startRedis(processes);
   timeline.scene('Three replicas on one Redis and one data folder');
   timeline.event('redis', `is at ${redis.url}`);
