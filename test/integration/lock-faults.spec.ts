@@ -259,6 +259,8 @@ describe('processes', () => {
 
   it('never lose an update of an unprotected counter, and fences rise in the order of holders', async () => {
     const counters = Array.from({ length: 3 }, () => start('count', server.port, 'counter', 5_000));
+    await Promise.all(counters.map((one) => one.said('ready')));
+    await admin.set('go', 1);
     await Promise.all(counters.map((one) => one.said('counted')));
     expect(await admin.get('counter')).toBe('150');
     const fences = (await admin.lrange('fences', 0, -1)).map(BigInt);

@@ -26,6 +26,13 @@ const tasks = {
     say({ event: 'held', fence: String(lease.fence) });
     process.stdin.resume();
   },
+  /** Waits in line for as long as it lives. */
+  async wait() {
+    say({ event: 'waiting' });
+    const lease = await locks.acquire(name, { waitMs: 600_000 });
+    say({ event: 'held', fence: String(lease.fence) });
+    process.stdin.resume();
+  },
   /** Takes a lock and has nothing else to do: the watchdog alone must not keep it alive. */
   async leave() {
     const lease = await locks.acquire(name);
@@ -46,8 +53,10 @@ const tasks = {
     }
     process.exit();
   },
-  /** Adds 1 to an unprotected counter, fifty times, under the lock. */
+  /** Adds 1 to an unprotected counter, fifty times, under the lock, as soon as somebody sets `go`. */
   async count() {
+    say({ event: 'ready' });
+    while (!(await client.get('go'))) await new Promise((resolve) => setTimeout(resolve, 5));
     for (let round = 0; round < 50; round += 1) {
       await locks.run(name, { waitMs: 60_000 }, async (lease) => {
         const value = Number(await client.get('counter'));
@@ -55,6 +64,7 @@ const tasks = {
         lease.assertHeld();
         await client.set('counter', value + 1);
         await client.rpush('fences', String(lease.fence));
+        await client.rpush('holders', String(process.pid));
       });
     }
     say({ event: 'counted' });

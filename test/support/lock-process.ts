@@ -26,7 +26,7 @@ export class LockProcess {
   }
 
   static start(
-    task: 'hold' | 'leave' | 'block' | 'count',
+    task: 'hold' | 'wait' | 'leave' | 'block' | 'count',
     port: number,
     name: string,
     ttlMs: number,

@@ -23,7 +23,8 @@ export interface AttemptTerms {
  */
 export class Attempt {
   private unknownSends = 0;
-  private disowned = false;
+  /** Granted, and no lease has taken it over: `undo` has to delete it. */
+  private holds = false;
   private lastSentAt: Instant | undefined;
 
   constructor(
@@ -50,7 +51,11 @@ export class Attempt {
     this.unknownSends += 1;
     const sent = send();
     sent.then(
-      () => (this.unknownSends -= 1),
+      ({ status }) => {
+        this.unknownSends -= 1;
+        // Whoever asked may have given up a moment ago.
+        if (status === 'granted') this.holds = true;
+      },
       (error: unknown) => {
         if (error instanceof LockUnavailableError && !error.mayHaveRun) this.unknownSends -= 1;
       },
@@ -69,9 +74,14 @@ export class Attempt {
     return this.store.tryAcquire(name, token, ttlMs, place);
   }
 
-  /** The lock was granted but is not wanted: `undo` has to delete it. */
-  disown(): void {
-    this.disowned = true;
+  /** A lease answers for the grant from now on. */
+  handOver(): void {
+    this.holds = false;
+  }
+
+  /** The lease has not learnt whether its key is deleted: `undo` has to do it. */
+  takeBack(): void {
+    this.holds = true;
   }
 
   /**
@@ -82,10 +92,10 @@ export class Attempt {
   async undo(until: Instant | undefined = this.endOfLastSend()): Promise<void> {
     if (!until) return;
     let delayMs = FIRST_UNDO_DELAY_MS;
-    let clean = this.unknownSends === 0 && !this.disowned;
+    let clean = this.unknownSends === 0 && !this.holds;
     while (!clean && remainingMs(until, this.clock.now()) > 0) {
       const nothingUnderWay = this.unknownSends === 0;
-      const atMostOne = this.unknownSends + (this.disowned ? 1 : 0) <= 1;
+      const atMostOne = this.unknownSends + (this.holds ? 1 : 0) <= 1;
       const reply = await this.release();
       clean = (nothingUnderWay && reply !== 'unknown') || (atMostOne && reply === 'released');
       if (clean) return;

@@ -40,10 +40,10 @@ export class LeaseDesk implements LeaseKeeper {
     const { name, token, ttlMs } = attempt.terms;
     const left = ttlMs - driftMarginMs(ttlMs) - elapsedMs(sentAt, this.clock.now());
     if (left < ttlMs / 2) {
-      attempt.disown();
       this.undo(attempt);
       return null;
     }
+    attempt.handOver();
     const { maxHoldMs, commandTimeoutMs } = options;
     const terms = { name, token, fence, storeTimeMs, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
     const lease = new HeldLease(terms, attempt, this.clock, this);
@@ -135,7 +135,7 @@ export class LeaseDesk implements LeaseKeeper {
       lease.outcome = reply === 'not-held' && !isFirst ? 'released' : reply;
     } catch {
       if (isFirst) {
-        lease.attempt.disown();
+        lease.attempt.takeBack();
         this.undo(lease.attempt, lease.deadline);
       }
       return 'unknown';

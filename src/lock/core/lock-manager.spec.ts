@@ -123,6 +123,18 @@ describe('one try', () => {
     expect(await memory.inspect('doc:1')).toBeNull();
   });
 
+  it('undoes a grant whose reply comes in the same moment as the abort', async () => {
+    const gone = new AbortController();
+    store.next('tryAcquire', 'delay-request');
+    const outcome = failure(locks.acquire('doc:1', { signal: gone.signal }));
+    await settle();
+    store.deliver(); // granted, a few turns of the microtask queue before anybody can see it
+    gone.abort(new Error('the client left'));
+    expect((await outcome).message).toBe('the client left');
+    await settle();
+    expect(await memory.inspect('doc:1')).toBeNull();
+  });
+
   it.each([
     [{ ttlMs: 99 }, /ttlMs is 99/],
     [{ ttlMs: 86_400_001 }, /ttlMs/],
