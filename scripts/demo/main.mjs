@@ -73,9 +73,9 @@ async function play() {
     ),
   );
   const claims = [];
-  for (const scene of scenes) {
-    claims.push(...(await scene({ timeline, replicas, redis, dataDir, ttlMs, processes })));
-  }
+  const returning = []; // replicas that start again while the next scenes go on without them
+  const stage = { timeline, replicas, redis, dataDir, ttlMs, processes, returning };
+  for (const scene of scenes) claims.push(...(await scene(stage)));
   timeline.table(claims);
   const differing = claims.filter(({ holds }) => !holds).length;
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);

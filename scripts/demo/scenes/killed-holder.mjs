@@ -1,7 +1,7 @@
 import { processed, takeOver } from '../take-over.mjs';
 
 /** A holder that dies in the middle: another replica gets the lock when the lease has run out, not before. */
-export async function killedHolder({ timeline, replicas, ttlMs }) {
+export async function killedHolder({ timeline, replicas, ttlMs, returning }) {
   timeline.scene('The holder is killed in the middle (kill -9)');
   const [holder, ...others] = replicas;
   const id = '1002';
@@ -13,13 +13,14 @@ export async function killedHolder({ timeline, replicas, ttlMs }) {
   const killedAt = performance.now();
   await holder.exited;
   timeline.event(holder.name, 'is killed');
+  const back = holder.start().then(() => timeline.event(holder.name, 'is back'));
+  back.catch(() => {}); // whoever waits for its return hears of it
+  returning.push(back);
 
   const { winner, tookMs } = await takeOver(id, others, killedAt, ttlMs + 10_000);
   timeline.event(winner.name, `takes over ${Math.round(tookMs)} ms later (TTL ${ttlMs} ms)`);
   const done = await processed(id, winner);
   timeline.event(winner.name, `has processed document ${id} under fence ${done.fence}`);
-  await holder.start();
-  timeline.event(holder.name, 'is back');
   const isNewer = BigInt(done.fence) > BigInt(fence);
   return [
     {

@@ -8,7 +8,7 @@ const worker = fileURLToPath(new URL('../careless-worker.mjs', import.meta.url))
 export async function lateWrite({ timeline, replicas, redis, dataDir, ttlMs, processes }) {
   timeline.scene('A careless worker is paused, and writes late all the same');
   const id = '1004';
-  await replicas[2].upload(id, 'The text of document 1004.');
+  await replicas[1].upload(id, 'The text of document 1004.');
   const argument = JSON.stringify({ redisUrl: redis.url, dataDir, id, ttlMs });
   const careless = processes.start(process.execPath, [worker, argument], {
     env: { PATH: process.env.PATH },
@@ -24,13 +24,13 @@ export async function lateWrite({ timeline, replicas, redis, dataDir, ttlMs, pro
       return line?.slice(word.length + 1);
     });
   const fence = await hears('holds');
-  await restsInWork(id, replicas[0]);
+  await restsInWork(id, replicas[1]);
   timeline.event('careless', `works on document ${id} under fence ${fence}`);
   careless.child.kill('SIGSTOP');
   const pausedAt = performance.now();
   timeline.event('careless', 'is paused');
 
-  const { winner, tookMs } = await takeOver(id, replicas, pausedAt, ttlMs + 10_000);
+  const { winner, tookMs } = await takeOver(id, replicas.slice(1), pausedAt, ttlMs + 10_000);
   timeline.event(winner.name, `takes over ${Math.round(tookMs)} ms later`);
   const done = await processed(id, winner);
   timeline.event(winner.name, `has processed document ${id} under fence ${done.fence}`);

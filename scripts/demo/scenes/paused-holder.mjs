@@ -3,8 +3,7 @@ import { processed, restsInWork, takeOver } from '../take-over.mjs';
 /** A holder that sleeps through its lease: on waking it sees that the lease is over, and writes nothing. */
 export async function pausedHolder({ timeline, replicas, ttlMs }) {
   timeline.scene('The holder is paused for longer than its lease (SIGSTOP)');
-  const [, holder, ...rest] = replicas;
-  const others = [replicas[0], ...rest];
+  const [, holder, ...others] = replicas;
   const id = '1003';
   await holder.upload(id, 'The text of document 1003.');
   const request = holder.process(id);

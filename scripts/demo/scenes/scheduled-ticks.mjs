@@ -6,8 +6,9 @@ export const TICK_MS = 2_000;
 const watched = 3;
 
 /** A cron job on every replica: each instant is run by one of them. */
-export async function scheduledTicks({ timeline, replicas }) {
+export async function scheduledTicks({ timeline, replicas, returning }) {
   timeline.scene(`A cron job every ${TICK_MS / 1000} seconds, on three replicas`);
+  await Promise.all(returning);
   const firstMs = Math.ceil((Date.now() + 100) / TICK_MS) * TICK_MS;
   const instants = Array.from({ length: watched }, (_, index) => firstMs + index * TICK_MS);
   const told = new Set();
