@@ -11,6 +11,7 @@ export const CHART = 'benchmarks.svg';
  */
 export function reportMarkdown(report) {
   const { machine } = report;
+  const measured = (...names) => names.some((name) => report.results[name]);
   const parts = [
     '# Benchmarks',
     `Written by \`npm run bench${report.quick ? ' -- --quick' : ''}\`; do not edit by hand. How to run it, and what each column means: [bench/README.md](../bench/README.md).`,
@@ -23,8 +24,9 @@ export function reportMarkdown(report) {
     targetsTable(report),
     '## Side by side',
     `![Chart of the main figures](${CHART})`,
-    throughputTable(report),
-    waitingTable(report),
+    measured('sequential', 'inFlight') && throughputTable(report),
+    measured('handOver', 'hotLock', 'greedyLock', 'idleWaiters', 'loneWaiter') &&
+      waitingTable(report),
     report.results.http && '## 423 over HTTP',
     report.results.http && httpTable(report),
     report.results.heldLeases && '## Held leases',

@@ -32,15 +32,15 @@ export function judgeTargets(results, peers) {
   const asked = ['idleWaiters', 'loneWaiter'].map((name) => ours(name)?.commandsPerSecond);
   const flight = closest(results.inFlight, 'pairsPerSecond', libraries);
   const cycles = closest(results.hotLock, 'cyclesPerSecond', others);
-  const piped = ratio(results.inFlight, 'ioredis-autopipelined', 'pairsPerSecond');
-  const plain = ratio(results.sequential, 'ioredis-plain', 'pairsPerSecond');
+  const piped = toBaseline(results.inFlight, 'ioredis-autopipelined');
+  const plain = toBaseline(results.sequential, 'ioredis-plain');
   const hotOne = (what) => `One hot lock, ${what}`;
   const heldOnes = (what) => `20 000 held leases, ${what}`;
 
   return [
-    target('64 in flight, of plain ioredis autopipelined', 'at least', 0.9, piped),
+    target('64 in flight, of plain ioredis autopipelined', 'at least', 0.9, piped.ratio, piped.cpu),
     target('64 in flight, of the fastest library', 'above', 1, flight.ratio, flight.of),
-    target('Sequential, of plain ioredis, fence included', 'at least', 0.9, plain),
+    target('Sequential, of plain ioredis, fence included', 'at least', 0.9, plain.ratio, plain.cpu),
     target('Hand-over between processes, p50', 'at most', 1, hand?.p50Ms, 'ms'),
     target('Hand-over between processes, p95', 'at most', 3, hand?.p95Ms, 'ms'),
     target('Commands/s per idle waiter, among sixteen', 'at most', 0.5, asked[0]),
@@ -64,11 +64,11 @@ export function judgeTargets(results, peers) {
  * @param {keyof typeof words} word
  * @param {number} limit
  * @param {number | undefined} value
- * @param {string} [unit] after the value; "of …" after the value alone
+ * @param {string} [unit] after both figures; a remark ("of …", "(…)") after the measured one alone
  * @returns {Target}
  */
 function target(what, word, limit, value, unit = '') {
-  const wanted = [word, limit, unit.startsWith('of ') ? '' : unit].join(' ').trim();
+  const wanted = [word, limit, /^(?:of |\()/.test(unit) ? '' : unit].join(' ').trim();
   if (value === undefined) return { what, wanted, value, measured: 'not measured', met: undefined };
   const shown = Number(value.toFixed(Math.abs(value) < 1 ? 3 : 2));
   return {
@@ -85,6 +85,15 @@ const scaled = (part) => (part === undefined ? undefined : part * 100);
 function ratio(measured, id, field) {
   const { doclock, [id]: theirs } = measured?.rounds ?? {};
   return doclock && theirs ? medianRatio(doclock, theirs, field) : undefined;
+}
+
+/** Our ratio to a baseline, and what both cost the client: a busy machine disturbs that less. */
+function toBaseline(measured, id) {
+  const cpu = ratio(measured, id, 'clientCpuUs');
+  return {
+    ratio: ratio(measured, id, 'pairsPerSecond'),
+    cpu: cpu && `(with ${Number(cpu.toFixed(2))} of its client CPU per pair)`,
+  };
 }
 
 /** Our ratio to the peer to which it is lowest, and that peer. */
