@@ -45,6 +45,7 @@ export function judgeTargets(results, peers) {
     target('Hand-over between processes, p95', 'at most', 3, hand?.p95Ms, 'ms'),
     target('Commands/s per idle waiter, among sixteen', 'at most', 0.5, asked[0]),
     target('Commands/s per idle waiter, alone', 'at most', 0.5, asked[1]),
+    target(hotOne('two holders at once'), 'at most', 0, overlaps(results.hotLock)),
     target(hotOne('cycles/s of the fastest peer'), 'at least', 1, cycles.ratio, cycles.of),
     target(hotOne('one process of the other'), 'at least', 0.95, hot?.leastOfMostProcess),
     target(hotOne('rarest worker of the most frequent'), 'at least', 0.9, hot?.leastOfMostWorker),
@@ -85,6 +86,11 @@ const scaled = (part) => (part === undefined ? undefined : part * 100);
 function ratio(measured, id, field) {
   const { doclock, [id]: theirs } = measured?.rounds ?? {};
   return doclock && theirs ? medianRatio(doclock, theirs, field) : undefined;
+}
+
+/** How often a hold began before the one before had ended, over all rounds. */
+function overlaps(measured) {
+  return measured?.rounds.doclock?.reduce((sum, round) => sum + round.overlaps, 0);
 }
 
 /** Our ratio to a baseline, and what both cost the client: a busy machine disturbs that less. */
