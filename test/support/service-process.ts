@@ -60,13 +60,18 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   /** Starts one and waits until it says that it is ready. @throws with its output if it ends or stays unready */
-  static async start(env: ServiceEnv = {}): Promise<ServiceProcess> {
+  static async start(env: ServiceEnv = {}, tries = 3): Promise<ServiceProcess> {
     const service = await ServiceProcess.spawn(env);
-    await service.ready().catch(async (error: unknown) => {
+    try {
+      await service.ready();
+      return service;
+    } catch (error) {
       await service.kill('SIGKILL');
-      throw error;
-    });
-    return service;
+      // A free port may be taken by any connection of this machine before the process listens on it.
+      const isUnlucky = env['PORT'] === undefined && /EADDRINUSE/.test(service.output);
+      if (!isUnlucky || tries <= 1) throw error;
+      return ServiceProcess.start(env, tries - 1);
+    }
   }
 
   /** What it has printed so far, both streams. */

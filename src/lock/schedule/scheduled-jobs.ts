@@ -100,7 +100,7 @@ export class ScheduledJobs {
       }
       case 'clock-fault':
         return this.logger.error(
-          `${tick}: refused, ${report.aheadMs} ms ahead of the lock store's time. Set the clock of this machine.`,
+          `${tick}: refused, ${Math.round(report.aheadMs)} ms ahead of the lock store's time. The clock of this machine, or the store's, is wrong: set it.`,
         );
       case 'skipped-unavailable':
         return this.logger.warn(`${tick}: skipped, no answer: ${String(report.error)}`);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { startRedis } from '../../support/redis.js';
 
 const run = promisify(execFile);
@@ -12,6 +12,9 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../../..');
 const peers = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
 const optionalPeers = ['@nestjs/schedule', 'ioredis'];
+
+// The compiler has to share the machine with the other tests.
+jest.setTimeout(120_000);
 
 interface Manifest {
   version: string;
@@ -45,7 +48,7 @@ describe('the package doclock', () => {
     ];
     await run('npm', ['install', ...flags, stdout.trim()], { cwd: project });
     for (const peer of [...peers, '@types/node']) await link(peer);
-  }, 120_000);
+  });
 
   afterAll(() => rm(project, { recursive: true, force: true }));
 
