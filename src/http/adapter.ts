@@ -15,6 +15,7 @@ export function createAdapter(config: AppConfig): FastifyAdapter {
   return new FastifyAdapter({
     keepAliveTimeout,
     bodyLimit: config.http.uploadLimitBytes,
+    return503OnClosing: false, // its body is Fastify's own; the drain refuses in ours
     routerOptions: { maxParamLength },
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
       sendProblem(reply, build(codeOfStatus(error.statusCode ?? 400), error.message));

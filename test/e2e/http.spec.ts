@@ -1,6 +1,9 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
 import { startApp, type TestApp } from '../support/app.js';
+import { eventually } from '../support/eventually.js';
 
 describe('what all responses have in common', () => {
   let test: TestApp;
@@ -28,5 +31,20 @@ describe('what all responses have in common', () => {
       expect(body).toMatchObject({ status, code, type: `urn:doclock:problem:${code}` });
     }
     expect(cases[4][0].headers['allow']).toBe('GET, HEAD');
+  });
+
+  it('are problem+json also where a request arrives when the server is closing already', async () => {
+    await using closing = await startApp();
+    const { server } = closing.app.getHttpAdapter().getInstance();
+    const socket = connect(Number(new URL(closing.url).port), '127.0.0.1');
+    socket.write('GET /documents HTTP/1.1\r\nhost: late\r\n');
+    await eventually(async () => (await request(closing.url).get('/health/live')).ok);
+    const answer = text(socket);
+    const closed = closing.app.close();
+    await eventually(() => !server.listening);
+    socket.write('\r\n');
+    expect(await answer).toMatch(/^HTTP\/1.1 503 [^]*"code":"shutting_down"/);
+    expect(await answer).toMatch(/content-type: application\/problem\+json/i);
+    await closed;
   });
 });
