@@ -1,15 +1,5 @@
-const typescript = {
-  swcrc: false,
-  module: { type: 'es6' },
-  sourceMaps: 'inline',
-  jsc: {
-    externalHelpers: true, // the inlined helper for `await using` loses both errors when body and disposal fail
-    target: 'es2022',
-    parser: { syntax: 'typescript', decorators: true },
-    transform: { legacyDecorator: true, decoratorMetadata: true },
-    keepClassNames: true,
-  },
-};
+import { swcOptions } from './scripts/support/swc-options.mjs';
+
 const toCommonJs = {
   swcrc: false,
   module: { type: 'commonjs' },
@@ -27,7 +17,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/compose/'], // npm run test:compose
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
-    '^.+\\.ts$': ['@swc/jest', typescript],
+    '^.+\\.ts$': ['@swc/jest', swcOptions],
     [`/node_modules/${esmOnly}/.+\\.js$`]: ['@swc/jest', toCommonJs],
   },
   transformIgnorePatterns: [`/node_modules/(?!${esmOnly}/)`],

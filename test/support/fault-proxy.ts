@@ -16,7 +16,7 @@ export class FaultProxy implements AsyncDisposable {
   private readonly sockets = new Set<Socket>();
 
   private constructor(
-    private readonly target: { readonly host?: string; readonly port: number },
+    private target: { readonly host?: string; readonly port: number },
     /** Where clients connect to, on 127.0.0.1. */
     public port: number,
   ) {}
@@ -84,6 +84,12 @@ export class FaultProxy implements AsyncDisposable {
       this.resetConnections();
       await closed;
     }
+  }
+
+  /** Leads to another server from now on, as a moved address does; connections to the old one are cut. */
+  retarget(target: { readonly host?: string; readonly port: number }): void {
+    this.target = target;
+    this.resetConnections();
   }
 
   /** Ends the proxy and its connections. */

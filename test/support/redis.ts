@@ -15,6 +15,8 @@ export interface RedisOptions {
   readonly args?: readonly string[];
   /** A fixed port, for servers that must know each other; a free one by default. */
   readonly port?: number;
+  /** More of its environment, such as a shifted clock. Without effect where Redis is a Docker image. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A real Redis server on a loopback port, with a temporary directory of its own. It persists nothing unless told to. */
@@ -41,7 +43,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   const args = ['--save', '', '--appendonly', 'no', ...(options.args ?? [])];
   const runner =
     program.kind === 'program'
-      ? new ProgramRunner(program.path, port, directory, args)
+      ? new ProgramRunner(program.path, port, directory, args, options.env)
       : new DockerRunner(program.image, port, args);
   const server = new Server(port, directory, runner);
   await server.restart();
@@ -109,11 +111,15 @@ class ProgramRunner implements Runner {
     private readonly port: number,
     private readonly directory: string,
     private readonly args: readonly string[],
+    private readonly env: Readonly<Record<string, string>> = {},
   ) {}
 
   async start(): Promise<void> {
     const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.directory];
-    const child = spawn(this.path, [...fixed, ...this.args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(this.path, [...fixed, ...this.args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.env },
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (data: Buffer) => (this.said = (this.said + data.toString()).slice(-4000)));
     }
