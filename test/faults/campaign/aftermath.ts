@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { conversationIds } from '../../support/conversations.js';
+import type { Journal } from './journal.js';
+import type { LibraryDocument } from './library.js';
+import { foundVersion } from './passages.js';
+import type { Requests } from './requests.js';
+import { TTL_MS, type World } from './world.js';
+
+/** Everything must work again and be given back within this, far beyond a TTL. */
+const SETTLE_MS = 90_000;
+/** The longest life of a helper key: of a queue, ten minutes; a fence's is a day, and above any clock step. */
+const LONGEST_KEY_MS = 25 * 3_600_000;
+
+/** Repeats until `probe` gives undefined, or the time is over: then what it gave last is a violation. */
+async function settles(journal: Journal, probe: () => Promise<string | undefined>): Promise<void> {
+  const deadline = Date.now() + SETTLE_MS;
+  for (;;) {
+    const trouble = await probe();
+    if (trouble === undefined) return;
+    if (Date.now() > deadline) {
+      journal.violation(trouble);
+      return;
+    }
+    await delay(200);
+  }
+}
+
+/** When nothing is broken any more: every document can be replaced, processed and found, by every replica. */
+export async function everythingWorks(
+  { replicas }: World,
+  library: readonly LibraryDocument[],
+  requests: Requests,
+  journal: Journal,
+  version: number,
+): Promise<void> {
+  const check = async (document: LibraryDocument, index: number) => {
+    const replica = replicas[index % replicas.length]!;
+    for (const kind of ['upload', 'process', 'search'] as const) {
+      await settles(journal, async () => {
+        const operation = await requests.send({ kind, document, replica, version });
+        const { status, code } = operation;
+        const isRight =
+          document.isBroken && kind === 'process'
+            ? status === 422
+            : status !== undefined && status < 300;
+        if (!isRight) return `in the end ${kind} of ${document.id} is answered ${status} ${code}`;
+        const isText = kind === 'search' && document.id.startsWith('text-');
+        return isText && foundVersion(operation) !== version
+          ? `in the end ${document.id} shows version ${foundVersion(operation)}, not ${version}`
+          : undefined;
+      });
+    }
+  };
+  await Promise.all(library.map(check));
+}
+
+/** No lock is older than its TTL, nothing in the lock store lives for ever, no passage is left over. */
+export async function nothingStays(world: World, journal: Journal): Promise<void> {
+  await settles(journal, () => heldLocks(world));
+  for (const key of await keysOf(world)) {
+    const leftMs = Number(await world.redis.command('PTTL', key));
+    if (leftMs === -1 || leftMs > LONGEST_KEY_MS) {
+      journal.violation(`the key ${key} stays in the lock store (PTTL ${leftMs})`);
+    }
+  }
+  const { rows } = await sql<{ document_id: string; generation: bigint }>`
+    select distinct passages.document_id, passages.generation from passages
+    left join documents on documents.id = passages.document_id
+      and documents.generation = passages.generation and documents.deleted = 0
+    where documents.id is null`.execute(world.database.kysely);
+  for (const { document_id: id, generation } of rows) {
+    journal.violation(`passages of ${id} under ${generation} were left behind`);
+  }
+}
+
+/** Locks of documents that somebody still has. The archiver and the health checks go on taking theirs. */
+async function heldLocks(world: World): Promise<string | undefined> {
+  const keys = await keysOf(world);
+  const held = keys.filter((key) => key.startsWith('lock:doc:'));
+  for (const key of keys.filter((one) => one.startsWith('lock:'))) {
+    const leftMs = Number(await world.redis.command('PTTL', key));
+    if (leftMs > TTL_MS * 1.05) return `the lock ${key} lives for ${leftMs} ms, beyond its TTL`;
+  }
+  return held.length === 0 ? undefined : `still locked in the end: ${held.join(', ')}`;
+}
+
+async function keysOf({ redis }: World): Promise<string[]> {
+  return (await redis.command('KEYS', '*')) as string[];
+}
+
+/** Every conversation that was acknowledged is there once, live or archived; no tick ran twice. */
+export async function nothingIsLostOrDoubled(world: World, journal: Journal): Promise<void> {
+  const { live, archived } = await conversationIds(world.database);
+  const times = new Map<string, number>();
+  for (const id of [...live, ...archived]) times.set(id, (times.get(id) ?? 0) + 1);
+  for (const { kind, status, body } of journal.operations) {
+    if (kind !== 'ask' || status !== 201) continue;
+    const { id } = body as { id: string };
+    if (!times.has(id)) journal.violation(`conversation ${id} was lost`);
+  }
+  for (const [id, count] of times) {
+    if (count > 1) journal.violation(`conversation ${id} is there ${count} times`);
+  }
+  const { rows } = await sql<{ scheduled_at: bigint; runs: bigint }>`
+    select scheduled_at, count(*) as runs from ticks
+    where scheduled_at is not null and outcome in ('ran', 'failed', 'running')
+    group by scheduled_at having count(*) > 1`.execute(world.database.kysely);
+  for (const { scheduled_at: at, runs } of rows) {
+    journal.violation(`the tick of ${new Date(Number(at)).toISOString()} ran ${runs} times`);
+  }
+}

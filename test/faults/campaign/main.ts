@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { ensureRedis } from '../../../scripts/support/redis-program.mjs';
+import { ensurePostgres } from '../../support/postgres-program.js';
+import { runCampaign } from './campaign.js';
+import { runLoad } from './load.js';
+import { print } from './report.js';
+
+const usage = `npm run faults -- [--minutes 3] [--seed N] [--database postgres|sqlite] [--replicas 3]
+                  [--clients 8] [--json FILE]
+npm run faults -- --load [--minutes 2] [--concurrency 1000] [--documents 200] ...`;
+
+/** Breaks things (or, with --load, asks for much) for that long. Ends with 1 if anything went wrong. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      load: { type: 'boolean', default: false },
+      minutes: { type: 'string' },
+      seed: { type: 'string', default: String(Date.now() % 100_000) },
+      database: { type: 'string', default: 'postgres' },
+      replicas: { type: 'string', default: '3' },
+      clients: { type: 'string', default: '8' },
+      concurrency: { type: 'string', default: '1000' },
+      documents: { type: 'string', default: '200' },
+      json: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(usage);
+  await Promise.all([ensureRedis(), ensurePostgres()]);
+  const common = {
+    database: databaseOf(values.database),
+    seed: whole('seed', values.seed),
+    replicas: whole('replicas', values.replicas),
+    durationMs: positive('minutes', values.minutes ?? (values.load ? '2' : '3')) * 60_000,
+    say: (line: string) => say(`${new Date().toISOString()} ${line}`),
+  };
+  const report = values.load
+    ? await runLoad({
+        ...common,
+        concurrency: whole('concurrency', values.concurrency),
+        documents: whole('documents', values.documents),
+      })
+    : await runCampaign({ ...common, clients: whole('clients', values.clients) });
+  if ('faults' in report) print(report, say);
+  else say(JSON.stringify(report, null, 2));
+  if (values.json !== undefined) await writeFile(values.json, JSON.stringify(report, null, 2));
+  process.exitCode = report.violations.length === 0 ? 0 : 1;
+}
+
+function databaseOf(text: string): 'postgres' | 'sqlite' {
+  if (text === 'postgres' || text === 'sqlite') return text;
+  throw new Error(`--database must be postgres or sqlite.\n${usage}`);
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a number above 0.\n${usage}`);
+  return value;
+}
+
+function whole(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new Error(`--${name} must be a whole number.\n${usage}`);
+  }
+  return value;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+await main();

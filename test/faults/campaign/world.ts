@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Database } from '../../../src/database/index.js';
+import { buildClockShift, type SteppedClock } from '../../support/clock-shift.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { installAudit } from './audit.js';
+import type { Journal } from './journal.js';
+import { RedisPair } from './redis-pair.js';
+import { Replica } from './replica.js';
+
+const run = promisify(execFile);
+
+/** Of a lock in the campaign, in ms. */
+export const TTL_MS = 2_000;
+
+/** What a campaign runs on. */
+export interface WorldOptions {
+  readonly database: 'postgres' | 'sqlite';
+  readonly replicas: number;
+  /** More settings of the service. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What a replica says of itself, once a second. */
+export interface Observations {
+  readonly maxRss: number;
+  readonly loop: { readonly p50: number; readonly p99: number; readonly max: number };
+}
+
+/** Everything that a campaign breaks, and what it looks at afterwards. */
+export class World implements AsyncDisposable {
+  readonly replicas: Replica[] = [];
+  redis: RedisPair;
+  database: Database;
+  postgres: PostgresServer | undefined;
+  /** The folder of the SQLite database where it is a small disk of its own, which can be filled. */
+  disk: string | undefined;
+  /** Of the replicas, one each; empty where clocks cannot be moved. */
+  readonly clocks: SteppedClock[] = [];
+  private readonly folder: string;
+  /** What is to be ended, in the reverse order of its beginning. */
+  private readonly ends: (() => Promise<unknown>)[] = [];
+
+  private constructor(
+    folder: string,
+    private readonly journal: Journal,
+  ) {
+    this.folder = folder;
+    this.ends.push(() => rm(folder, { recursive: true, force: true }));
+  }
+
+  /** Starts all servers and replicas, which are ready when it resolves. Whatever fails, nothing stays behind. */
+  static async start(options: WorldOptions, journal: Journal): Promise<World> {
+    const world = new World(await mkdtemp(join(tmpdir(), 'campaign-')), journal);
+    try {
+      await world.build(options);
+      return world;
+    } catch (error) {
+      await world[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** What each replica has said of itself last. */
+  async observations(): Promise<Record<string, Observations>> {
+    const entries = this.replicas.map(async ({ name }) => {
+      const text = await readFile(this.observationsOf(name), 'utf8');
+      return [name, JSON.parse(text) as Observations] as const;
+    });
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const end of this.ends.splice(0).toReversed()) await end();
+  }
+
+  private async build({ database, replicas, env }: WorldOptions): Promise<void> {
+    const shift = await buildClockShift();
+    if (typeof shift === 'string') this.journal.skipped.push(`clock steps: ${shift}`);
+    else this.ends.push(async () => shift[Symbol.asyncDispose]());
+    const stepper = async () => (typeof shift === 'string' ? undefined : shift.stepper());
+
+    this.redis = await RedisPair.start(replicas, await stepper(), this.journal);
+    this.ends.push(() => this.redis[Symbol.asyncDispose]());
+    if (database === 'postgres') {
+      this.postgres = await startPostgres();
+      this.ends.push(() => this.postgres?.stop() ?? Promise.resolve());
+    }
+    const dataDir = join(this.folder, 'data');
+    await mkdir(dataDir);
+    if (database === 'sqlite') await this.mountDisk(dataDir);
+    const url = await this.postgres?.createDatabase();
+    this.database = await Database.open({ dataDir, ...(url !== undefined && { url }) });
+    this.ends.push(() => this.database.close());
+    await installAudit(this.database);
+    const shared = {
+      DATA_DIR: dataDir,
+      ...(url !== undefined && { DATABASE_URL: url }),
+      EMBED_WORKERS: '1',
+      LOCK_TTL_MS: String(TTL_MS),
+      LOCK_COMMAND_TIMEOUT_MS: '500',
+      ARCHIVE_CRON: '*/2 * * * * *',
+      ARCHIVE_AFTER_DAYS: '0',
+      DEMO_STEP_DELAY_MS: '60',
+      SHUTDOWN_GRACE_MS: '15000',
+      ...env,
+    };
+    this.ends.push(() => Promise.all(this.replicas.map((replica) => replica.stop())));
+    const started = this.redis.proxies.map(async ({ port }, index) => {
+      const clock = await stepper();
+      if (clock) this.clocks[index] = clock;
+      const name = `replica-${index + 1}`;
+      const own = {
+        REDIS_URL: `redis://127.0.0.1:${port}`,
+        OBSERVATIONS: this.observationsOf(name),
+        ...clock?.env,
+      };
+      this.replicas[index] = await Replica.start(name, { ...shared, ...own }, this.journal);
+    });
+    await Promise.all(started);
+  }
+
+  private async mountDisk(folder: string): Promise<void> {
+    const why = await run('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', folder]).then(
+      () => undefined,
+      (error: unknown) => String(error),
+    );
+    if (why !== undefined) {
+      this.journal.skipped.push(`disk full: no small disk can be made here (${why})`);
+      return;
+    }
+    this.disk = folder;
+    this.ends.push(() => run('umount', ['-l', folder]));
+  }
+
+  private observationsOf(name: string): string {
+    return join(this.folder, `${name}.json`);
+  }
+}
