@@ -10,7 +10,6 @@ const SAMPLE_LIVES_MS = 50;
 
 let letGo = [];
 let liveTimers;
-let idleTimers = 0;
 
 /** In a peer's process. */
 export const worker = {
@@ -21,7 +20,6 @@ export const worker = {
    */
   async hold(peer, { leases, ttlMs, prefix }) {
     liveTimers ??= countLiveTimers();
-    idleTimers = liveTimers();
     let next = 0;
     const loop = async () => {
       while (next < leases) {
@@ -32,13 +30,13 @@ export const worker = {
     };
     await Promise.all(Array.from({ length: IN_FLIGHT }, loop));
   },
-  /** CPU time of the process and timers above those that it had without leases, over `ms`. */
+  /** CPU time of the process over `ms`, and the timers set since its first lease that are alive. */
   async watch(_peer, { ms }) {
     const cpu = process.cpuUsage();
     const start = nowUs();
     const timers = [];
     while (nowUs() < start + ms * 1e3) {
-      timers.push(liveTimers() - idleTimers);
+      timers.push(liveTimers());
       await pause(SAMPLE_TIMERS_MS);
     }
     const { user, system } = process.cpuUsage(cpu);

@@ -16,7 +16,7 @@ export function explanations({ sizes, results }) {
     '- *Round trips* and *commands* are what clients send. The server counts commands that scripts call alike, so a look with `MONITOR` at the start of the run tells, for each peer, which commands it sends and which its scripts call; the two never coincide, and `INFO commandstats` is read for the sent ones.',
     '- *Idle waiters*: sixteen over two processes, then a single one, while another holds the lock.',
     '- *423*: autocannon with 64 connections on one Nest and Fastify route without a lock and with one that is held.',
-    `- *Held leases*: CPU of the holding process over ${sizes.heldWindow === 1 ? 'a TTL' : 'a third of a TTL (one renewal of each lease)'}; timers are those set in JavaScript and alive, above those of the process without leases; the longest script is the longest EVAL or EVALSHA in the server’s slow log (from ${SLOW_SCRIPT_US} µs on), by wall clock, so being put off its core counts; the life of every key is read about once a second with PTTL.`,
+    `- *Held leases*: CPU of the holding process over ${sizes.heldWindow === 1 ? 'a TTL' : 'a third of a TTL (one renewal of each lease)'}; timers are those that JavaScript has set since the first lease and that are alive; the longest script is the longest EVAL or EVALSHA in the server’s slow log (from ${SLOW_SCRIPT_US} µs on), by wall clock, so being put off its core counts; the life of every key is read about once a second with PTTL.`,
     ...overlapNotes(results),
   ].join('\n');
 }

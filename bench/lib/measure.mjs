@@ -3,7 +3,7 @@ import { measureHeldLeases } from '../cases/held-leases.mjs';
 import { measureHotLock, WORK_MS } from '../cases/hot-lock.mjs';
 import { measureHttp } from '../cases/http.mjs';
 import { measureIdleWaiters } from '../cases/idle-waiters.mjs';
-import { measureThroughput } from '../cases/throughput.mjs';
+import { measureThroughput, warmUp } from '../cases/throughput.mjs';
 import { interleave } from './rounds.mjs';
 import { medians } from './statistics.mjs';
 
@@ -37,7 +37,6 @@ export const cases = {
   },
 
   async hotLock({ tools, pairs, sizes }) {
-    await measureHotLock(tools, pairs[0], { ms: sizes.warmUpMs, restMs: WORK_MS });
     const rounds = await interleave(pairs, sizes.hotRounds, (pair) =>
       measureHotLock(tools, pair, { ms: sizes.hotMs, restMs: WORK_MS }),
     );
@@ -92,10 +91,9 @@ export const cases = {
 };
 
 async function throughput({ tools, pairs, sizes }, inFlight) {
+  const { warmUpPairs, warmUpMostMs } = sizes;
   for (const pair of pairs) {
-    // Many pairs at once warm the code up sooner than one after the other.
-    await measureThroughput(tools, pair, { inFlight: IN_FLIGHT, ms: sizes.warmUpMs });
-    await measureThroughput(tools, pair, { inFlight, ms: sizes.warmUpMs / 2 });
+    await warmUp(pair, { inFlight, pairs: warmUpPairs, mostMs: warmUpMostMs });
   }
   const rounds = await interleave(pairs, sizes.rounds, (pair) =>
     measureThroughput(tools, pair, { inFlight, ms: sizes.throughputMs }),

@@ -17,7 +17,8 @@ import { parseArgs } from 'node:util';
  * @property {number} rounds of each case, interleaved over the peers
  * @property {number} hotRounds of the hot lock, whose line takes time to empty
  * @property {number} greedyRounds of the hot lock without a rest; 0 leaves it out
- * @property {number} warmUpMs
+ * @property {number} warmUpPairs by which a peer's code is warm
+ * @property {number} warmUpMostMs
  * @property {number} throughputMs
  * @property {number} handOverMs
  * @property {number} hotMs
@@ -34,7 +35,8 @@ const full = {
   rounds: 5,
   hotRounds: 5,
   greedyRounds: 2,
-  warmUpMs: 1_000,
+  warmUpPairs: 50_000,
+  warmUpMostMs: 10_000,
   throughputMs: 2_000,
   handOverMs: 4_000,
   hotMs: 4_000,
@@ -56,7 +58,8 @@ const quick = {
   rounds: 3,
   hotRounds: 2,
   greedyRounds: 0,
-  warmUpMs: 300,
+  warmUpPairs: 10_000,
+  warmUpMostMs: 2_000,
   throughputMs: 250,
   handOverMs: 450,
   hotMs: 800,
