@@ -128,7 +128,7 @@ export class Acquirer {
             waiter.ticket = outcome.reply.ticket;
             waiter.learn(outcome.reply);
             pauseMs = Math.min(outcome.reply.remainingMs ?? SAFETY_MS, SAFETY_MS);
-            pauseMs += LEAST_PAUSE_MS + Math.random() * JITTER_MS;
+            pauseMs += LEAST_PAUSE_MS + this.clock.jitterMs(JITTER_MS);
           } else {
             troubles += 1;
             pauseMs = Math.min(FIRST_TROUBLE_PAUSE_MS * 2 ** (troubles - 1), LAST_TROUBLE_PAUSE_MS);

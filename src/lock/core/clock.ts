@@ -21,6 +21,8 @@ export interface Clock {
    * says so; a delay beyond 2^31-1 ms is cut to that (Node would fire it at once).
    */
   setTimer(run: () => void, delayMs: number, keepAlive?: boolean): CancelTimer;
+  /** From 0 to less than `mostMs`: what is added to a pause so that many processes do not end theirs at once. */
+  jitterMs(mostMs: number): number;
 }
 
 /** The longest delay a timer of Node can have, in milliseconds. */
@@ -36,6 +38,10 @@ export class SystemClock implements Clock {
     const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS));
     if (!keepAlive) timer.unref();
     return () => clearTimeout(timer);
+  }
+
+  jitterMs(mostMs: number): number {
+    return Math.random() * mostMs;
   }
 }
 

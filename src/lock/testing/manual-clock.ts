@@ -33,6 +33,11 @@ export class ManualClock implements Clock {
     return () => this.timers.delete(timer);
   }
 
+  /** Always the middle, so that a test runs the same way each time. */
+  jitterMs(mostMs: number): number {
+    return mostMs / 2;
+  }
+
   /** Moves both clocks on by `ms`, firing what is due; promises settle in between. */
   async advance(ms: number): Promise<void> {
     const end = this.monoMs + ms;
