@@ -95,7 +95,8 @@ export type WakeRole = 'turn' | 'standby' | 'revoked';
  * A store must guarantee:
  * - at most one token per name at any time, until its TTL has passed on the store's clock;
  * - a repeated `tryAcquire` with the token that already holds the lock is granted again, with the
- *   full TTL and the same fence; fences rise strictly with every change of owner;
+ *   full TTL (or more, if it has more left) and the same fence; fences rise strictly with every
+ *   change of owner;
  * - `renew` never takes a vanished lock again and never shortens a key's life; in a batch every
  *   lock stands alone;
  * - `release` touches nothing but the token's own lock;

@@ -86,7 +86,8 @@ export const lockStoreContract: readonly ContractCase[] = [
     },
   },
   {
-    promise: 'grants a repeated try of the same token again, with the same fence and the full TTL',
+    promise:
+      'grants a repeated try of the same token again, with the same fence and at least the full TTL',
     async verify({ store, elapse }) {
       const [name, token] = [newName(), newToken()];
       const first = fenceOf(await store.tryAcquire(name, token, SHORT_TTL_MS));
@@ -178,6 +179,20 @@ export const lockStoreContract: readonly ContractCase[] = [
       const [name, token] = [newName(), newToken()];
       await store.tryAcquire(name, token, TTL_MS);
       assert.deepEqual(await store.renew([{ name, token, ttlMs: SHORT_TTL_MS }]), ['renewed']);
+      assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
+    },
+  },
+  {
+    promise: 'never shortens a life by a repeated try: one that comes late must do no harm',
+    async verify({ store }) {
+      const [name, token] = [newName(), newToken()];
+      const locks = [{ name, token }];
+      await store.tryAcquire(name, token, SHORT_TTL_MS);
+      assert.deepEqual(await store.renew([{ name, token, ttlMs: TTL_MS }]), ['renewed']);
+      fenceOf(await store.tryAcquire(name, token, SHORT_TTL_MS));
+      assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
+      if (!store.tryAcquireAll) return;
+      assert.equal(fencesOf(await store.tryAcquireAll(locks, SHORT_TTL_MS)).length, 1);
       assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
     },
   },

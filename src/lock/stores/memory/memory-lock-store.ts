@@ -78,8 +78,7 @@ export class MemoryLockStore implements LockStore {
       const held = this.live(name, now);
       if (held?.token !== token) return 'not-owner';
       if (held.revoked) return 'revoked';
-      const until = plusMs(now, ttlMs);
-      if (remainingMs(until, held.expiresAt) > 0) held.expiresAt = until;
+      held.expiresAt = this.longerLife(held, ttlMs, now);
       return 'renewed';
     });
   }
@@ -157,9 +156,14 @@ export class MemoryLockStore implements LockStore {
     if (place) this.giveUp(name, place.process);
     const held = this.live(name, now);
     const fence = held?.fence ?? this.mint(name, now);
-    const expiresAt = plusMs(now, ttlMs);
+    const expiresAt = held ? this.longerLife(held, ttlMs, now) : plusMs(now, ttlMs);
     this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt, revoked: false });
     return { status: 'granted', fence, storeTimeMs: now.wallMs };
+  }
+
+  /** A command that comes late must not shorten a life. Seen from now, since a wall clock may have been stepped. */
+  private longerLife({ expiresAt }: Entry, ttlMs: number, now: Instant): Instant {
+    return remainingMs(expiresAt, now) < ttlMs ? plusMs(now, ttlMs) : expiresAt;
   }
 
   private busy(

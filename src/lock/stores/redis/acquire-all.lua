@@ -30,8 +30,8 @@ end
 
 local answer = {1, math.floor(now / 1000)}
 for i = 1, count do
-  if mine[i] then -- the reply to an earlier try was lost
-    redis.call('PEXPIRE', KEYS[3 * i - 2], ARGV[1])
+  if mine[i] then
+    keep(KEYS[3 * i - 2], KEYS[3 * i], ARGV[1])
     answer[2 + i] = lasts[i]
   else
     answer[2 + i] = grant(KEYS[3 * i - 2], KEYS[3 * i - 1], lasts[i], ARGV[1 + i], ARGV[1], now)

@@ -8,8 +8,8 @@ local holder = redis.call('GET', KEYS[1])
 local last, spoilt = last_fence(KEYS[2])
 if spoilt then return not_a_fence() end
 
-if holder == ARGV[1] and last then -- the reply to an earlier try was lost
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+if holder == ARGV[1] and last then
+  keep(KEYS[1], KEYS[3], ARGV[2])
   return {1, last, math.floor(now / 1000)}
 end
 

@@ -30,3 +30,13 @@ local function grant(lock, fence_key, last, token, ttl, now)
   redis.call('SET', lock, token, 'PX', ttl)
   return fence
 end
+
+-- The token holds the lock already, since the reply to an earlier try was lost. Gives it the full life
+-- again, but never a shorter one: a try that comes late must do no harm to a lease that was extended.
+local function keep(lock, queue, ttl)
+  if redis.call('PTTL', lock) < tonumber(ttl) then
+    redis.call('PEXPIRE', lock, ttl)
+  else
+    redis.call('HDEL', queue, '@none') -- a read-only replica must fail here, not grant anything
+  end
+end
