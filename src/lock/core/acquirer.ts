@@ -125,6 +125,10 @@ export class Acquirer {
           }
           if (outcome.kind === 'busy') {
             troubles = 0;
+            if (attempt.wasGrantedUnheard) {
+              this.desk.undo(attempt); // its own revoked lock may be in its way
+              attempt = this.tries.newAttempt(name, options);
+            }
             waiter.ticket = outcome.reply.ticket;
             waiter.learn(outcome.reply);
             pauseMs = Math.min(outcome.reply.remainingMs ?? SAFETY_MS, SAFETY_MS);

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, plusMs, remainingMs, sleep } from './clock.js';
+import { type Clock, type Instant, plusMs, sleep } from './clock.js';
 import { LockUnavailableError } from './lock.errors.js';
 import type { AcquireReply, LockStore, Place, ReleaseReply } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
@@ -33,9 +33,14 @@ export class Attempt {
     private readonly clock: Clock,
   ) {}
 
-  /** True while a command may be on its way whose outcome nobody has learnt. */
-  get hasUnknownSends(): boolean {
-    return this.unknownSends > 0;
+  /** A command may be on its way whose outcome nobody has learnt, or was granted when nobody listened any more. */
+  get mayLeaveSomething(): boolean {
+    return this.unknownSends > 0 || this.holds;
+  }
+
+  /** Granted, and no lease has come of it: a later `busy` means that it was revoked or ran out since. */
+  get wasGrantedUnheard(): boolean {
+    return this.holds;
   }
 
   /**
@@ -86,20 +91,25 @@ export class Attempt {
 
   /**
    * Deletes whatever this attempt has left or may still leave: at once, and again with back-off until
-   * nothing can arrive any more, or the TTL after the last command (or `until`) has passed. Costs
-   * nothing where every outcome is known. Never rejects.
+   * nothing can arrive any more, or the TTL after the last command (or `until`) has passed, by the
+   * monotonic clock: a step of the other one must not end it. Costs nothing where every outcome is
+   * known. Never rejects.
    */
   async undo(until: Instant | undefined = this.endOfLastSend()): Promise<void> {
     if (!until) return;
+    const leftMs = () => until.monoMs - this.clock.now().monoMs;
     let delayMs = FIRST_UNDO_DELAY_MS;
     let clean = this.unknownSends === 0 && !this.holds;
-    while (!clean && remainingMs(until, this.clock.now()) > 0) {
+    while (!clean && leftMs() > 0) {
       const nothingUnderWay = this.unknownSends === 0;
       const atMostOne = this.unknownSends + (this.holds ? 1 : 0) <= 1;
       const reply = await this.release();
       clean = (nothingUnderWay && reply !== 'unknown') || (atMostOne && reply === 'released');
-      if (clean) return;
-      await sleep(this.clock, Math.min(delayMs, remainingMs(until, this.clock.now())));
+      if (clean) {
+        this.holds = false;
+        return;
+      }
+      await sleep(this.clock, Math.min(delayMs, leftMs()));
       delayMs = Math.min(delayMs * 2, LAST_UNDO_DELAY_MS);
     }
   }

@@ -124,7 +124,10 @@ export class LeaseDesk implements LeaseKeeper {
   }
 
   private async deleteKey(lease: HeldLease, isFirst: boolean): Promise<ReleaseOutcome> {
-    if (lease.loss?.reason === 'NOT_OWNER') return (lease.outcome = 'not-held');
+    if (lease.loss?.reason === 'NOT_OWNER') {
+      this.undoLate(lease.attempt);
+      return (lease.outcome = 'not-held');
+    }
     try {
       const reply = await withDeadline(
         this.store.release(lease.name, lease.token, lease.attempt.terms.process),
@@ -136,15 +139,19 @@ export class LeaseDesk implements LeaseKeeper {
     } catch {
       if (isFirst) {
         lease.attempt.takeBack();
-        this.undo(lease.attempt, lease.deadline);
+        this.undo(lease.attempt, lease.endOfKey);
       }
       return 'unknown';
     }
     const wasValid = remainingMs(lease.deadline, this.clock.now()) > 0;
     if (lease.outcome === 'not-held' && !lease.loss && wasValid) lease.foundGone();
-    // A command of this token may still be under way from the time of the grant.
-    if (lease.attempt.hasUnknownSends) this.undo(lease.attempt);
+    this.undoLate(lease.attempt);
     return lease.outcome;
+  }
+
+  /** A command of a lease's token may still be under way from the time of the grant. */
+  private undoLate(attempt: Attempt): void {
+    if (attempt.mayLeaveSomething) this.undo(attempt);
   }
 
   private forget(lease: HeldLease): void {

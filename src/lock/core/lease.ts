@@ -74,6 +74,7 @@ export class HeldLease implements Lease {
   private readonly maxCommandTimeoutMs: number;
   private readonly maxUntil: Instant | undefined;
   private validUntil: Instant;
+  private keyUntil: Instant;
   private ended: LossCode | undefined;
   private controller: AbortController | undefined;
   private sharedState: SharedLeaseState | undefined;
@@ -96,6 +97,7 @@ export class HeldLease implements Lease {
     this.storeTimeMs = terms.storeTimeMs;
     this.ttlMs = terms.ttlMs;
     this.grantedAt = terms.sentAt;
+    this.keyUntil = plusMs(terms.sentAt, terms.ttlMs);
     this.maxCommandTimeoutMs = terms.commandTimeoutMs;
     this.maxUntil =
       terms.maxHoldMs === Infinity ? undefined : plusMs(terms.sentAt, terms.maxHoldMs);
@@ -180,11 +182,24 @@ export class HeldLease implements Lease {
     return Math.min(this.ttlMs, Math.ceil(rest) + driftMarginMs(this.ttlMs));
   }
 
+  /** When the key has run out whatever became of the commands sent so far: after the lease, which may end at maxHoldMs. */
+  get endOfKey(): Instant {
+    return this.keyUntil;
+  }
+
+  /** A renewal leaves now; with or without an answer, it may prolong the key's life. */
+  renewalSent(sentAt: Instant, ttlMs: number): void {
+    const until = plusMs(sentAt, ttlMs);
+    if (remainingMs(until, this.keyUntil) > 0) this.keyUntil = until;
+  }
+
   /** A renewal sent at `sentAt` was confirmed. Only ever moves the end further away. */
   renewed(sentAt: Instant, ttlMs: number): void {
     if (this.ended) return;
     const until = this.capped(plusMs(sentAt, ttlMs - driftMarginMs(ttlMs)));
-    if (remainingMs(until, this.validUntil) <= 0) return;
+    // Seen from now: after a step of the wall clock the two ends cannot be compared with each other.
+    const now = this.clock.now();
+    if (remainingMs(until, now) <= remainingMs(this.validUntil, now)) return;
     this.validUntil = until;
     this.sharedState?.setValidUntil(until, this.clock.now());
   }

@@ -257,6 +257,26 @@ describe('a lease', () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
+  it('is renewed as before after a wall clock has stepped back', async () => {
+    const lease = await locks.acquire('doc:1');
+    clock.stepWall(-3_600_000);
+    await clock.advance(90_000);
+    expect(() => lease.assertHeld()).not.toThrow();
+    expect(lease.remainingMs).toBeGreaterThan(15_000);
+    expect(await memory.inspect('doc:1')).toMatchObject({ fence: lease.fence });
+  });
+
+  it('goes on undoing after a wall clock has stepped ahead', async () => {
+    store.next('tryAcquire', 'delay-request');
+    const outcome = failure(locks.acquire('doc:1'));
+    await clock.advance(1_100);
+    await outcome;
+    clock.stepWall(3_600_000);
+    store.deliver();
+    await clock.advance(2_000);
+    expect(await memory.inspect('doc:1')).toBeNull();
+  });
+
   it('never outlives maxHoldMs, and its last renewal asks for no more', async () => {
     const lease = await locks.acquire('doc:1', { ttlMs: 3_000, maxHoldMs: 10_000 });
     await clock.advance(9_999);
@@ -349,12 +369,39 @@ describe('release', () => {
     expect(clock.timerCount).toBe(0);
   });
 
+  it('goes on until the key can live no longer, although the lease was over before', async () => {
+    const lease = await locks.acquire('doc:1', { maxHoldMs: 1_500 });
+    store.always('release', 'lose-request');
+    const outcome = lease.release();
+    await clock.advance(5_000); // past maxHoldMs, far from the end of the TTL
+    expect(await outcome).toBe('unknown');
+    store.heal();
+    await clock.advance(2_000);
+    expect(await memory.inspect('doc:1')).toBeNull();
+  });
+
   it('leaves no key although an earlier command of the same token arrives after it', async () => {
     store.next('tryAcquire', 'delay-request');
     const taking = locks.acquire('doc:1', { waitMs: 10_000 });
     await clock.advance(1_100); // the first try is given up, the second is granted
     const lease = await taking;
     await lease.release();
+    store.deliver();
+    await settle();
+    await clock.advance(1_000);
+    expect(await memory.inspect('doc:1')).toBeNull();
+  });
+
+  it('leaves no key although such a command arrives after the key was lost', async () => {
+    store.next('tryAcquire', 'delay-request');
+    const taking = locks.acquire('doc:1', { waitMs: 10_000 });
+    await clock.advance(1_100);
+    const lease = await taking;
+    const { token } = (await memory.inspect('doc:1'))!;
+    await memory.release('doc:1', token);
+    await clock.advance(10_000);
+    expect(lease.signal.reason).toMatchObject({ reason: 'NOT_OWNER' });
+    expect(await lease.release()).toBe('not-held');
     store.deliver();
     await settle();
     await clock.advance(1_000);
@@ -620,6 +667,30 @@ describe('waiting', () => {
     store.always('tryAcquire', 'lose-request');
     await clock.advance(3_010);
     expect(await outcome).toBeInstanceOf(LockWaitTimeoutError);
+  });
+
+  it('gives back a grant whose reply came after its try was given up, and before the wait was over', async () => {
+    store.next('tryAcquire', 'delay-request');
+    const outcome = failure(locks.acquire('doc:1', { waitMs: 1_020 }));
+    await clock.advance(1_010);
+    store.deliver();
+    await settle();
+    expect(await memory.inspect('doc:1')).not.toBeNull();
+    await clock.advance(10);
+    expect(await outcome).toBeInstanceOf(LockUnavailableError);
+    expect(await memory.inspect('doc:1')).toBeNull();
+  });
+
+  it('does not stand in its own way where its grant was revoked before it was answered', async () => {
+    store.next('tryAcquire', 'delay-request');
+    const taking = locks.acquire('doc:1', { waitMs: 5_000 });
+    await clock.advance(1_010);
+    store.deliver();
+    await settle();
+    expect(await others.revoke('doc:1')).toBe('revoked');
+    await clock.advance(3_900);
+    const lease = await taking;
+    expect(await memory.inspect('doc:1')).toMatchObject({ fence: lease.fence, revoked: false });
   });
 
   it('sends its first try even when waitMs is shorter than a round trip', async () => {

@@ -102,7 +102,8 @@ export class Watchdog {
       token: lease.token,
       ttlMs: lease.renewalTtlMs() ?? lease.ttlMs,
     }));
-    for (const lease of batch) {
+    for (const [index, lease] of batch.entries()) {
+      lease.renewalSent(sentAt, renewals[index]?.ttlMs ?? 0);
       this.inFlight.add(lease);
       this.schedule(lease, Infinity);
     }
