@@ -12,11 +12,11 @@ export class BrokenPromises {
     );
   }
 
-  /** A lock may have ended before its time: it was lost, or the store's clock jumped ahead. */
-  locksBetween(from: number, to: number): boolean {
-    return this.within(from, to).some(
+  /** When a lock may last have ended before its time: it was lost, or the store's clock jumped ahead. */
+  lastBetween(from: number, to: number): number | undefined {
+    return this.within(from, to).findLast(
       ({ losesLocks, serverClockMs }) => losesLocks === true || (serverClockMs ?? 0) > 0,
-    );
+    )?.at;
   }
 
   /**

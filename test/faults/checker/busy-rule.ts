@@ -16,10 +16,12 @@ export function checkBusy(
   asks: readonly Ask[],
   events: readonly HistoryEvent[],
 ): readonly Violation[] {
+  const beginning = events[0]?.at ?? 0;
   const troubles = events.filter(({ kind }) => ['fault', 'paused', 'died'].includes(kind));
   return asks.flatMap(({ ask, told }): Violation[] => {
     if (told?.answer !== 'busy' && told?.answer !== 'timed-out') return [];
-    const from = told.answer === 'busy' ? ask.at - IDLE_BOUND_MS : ask.at;
+    const since = told.answer === 'busy' ? ask.at - IDLE_BOUND_MS : ask.at;
+    const from = Math.max(since, beginning);
     if (troubles.some(({ at }) => at >= from - SHADOW_MS && at <= told.at)) return [];
     const idleMs = longestIdleMs(asks, from, told.at);
     if (idleMs < IDLE_BOUND_MS) return [];
@@ -28,16 +30,21 @@ export function checkBusy(
   });
 }
 
-/** The longest time between `from` and `to` in which nobody was inside. */
+/** The longest time between `from` and `to` in which nobody had the lock, and every key had been given back. */
 function longestIdleMs(asks: readonly Ask[], from: number, to: number): number {
-  const holds = asks
-    .flatMap(({ hold }) => (hold ? [hold] : []))
-    .toSorted((a, b) => a.enteredAt - b.enteredAt);
+  const spans = asks.flatMap(spansOf).toSorted((a, b) => a.start - b.start);
   let [idleMs, since] = [0, from];
-  for (const { enteredAt, leftAt = Infinity } of holds) {
-    if (enteredAt >= to) break;
-    idleMs = Math.max(idleMs, enteredAt - since);
-    since = Math.max(since, leftAt);
+  for (const { start, end } of spans) {
+    if (start >= to) break;
+    idleMs = Math.max(idleMs, start - since);
+    since = Math.max(since, end);
   }
   return Math.max(idleMs, to - since);
+}
+
+/** When an ask had the lock, or may have had it. */
+function spansOf({ ask, told, hold }: Ask): { start: number; end: number }[] {
+  const spans = hold ? [{ start: hold.enteredAt, end: hold.freedAt ?? Infinity }] : [];
+  if (ask.inSet) spans.push({ start: ask.at, end: told?.at ?? hold?.enteredAt ?? Infinity });
+  return spans;
 }

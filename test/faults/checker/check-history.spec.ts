@@ -29,6 +29,7 @@ function hold(shape: HoldShape): HistoryEvent[] {
     id,
     fence,
     until: enteredAt + validMs,
+    ttlMs: validMs,
   };
   const exit: HistoryEvent[] = leftAt === undefined ? [] : [{ kind: 'exit', at: leftAt, id, why }];
   return [ask(id, askedAt, { name, process }), enter, ...exit];
@@ -96,7 +97,7 @@ describe('two holders at once', () => {
   });
 
   it('are found where the first was proven again after its entry', () => {
-    const proven: HistoryEvent = { kind: 'proven', at: 55, id: 'a', until: 150 };
+    const proven: HistoryEvent = { kind: 'proven', at: 55, id: 'a', until: 150, ttlMs: 95 };
     const late = a({ validMs: 50, leftAt: 300 });
     expect(rules(...late, ...b())).toEqual([]);
     expect(rules(...late, proven, ...b())).toEqual(['overlap']);
@@ -120,6 +121,17 @@ describe('two holders at once', () => {
   ])('are counted, not reported, after %s', (_what, broken) => {
     const report = checkHistory([...a(), fault(60, broken), ...b({ enteredAt: 90 })]);
     expect(report).toMatchObject({ excusedOverlaps: 1, violations: [] });
+  });
+
+  it('are excused for no longer than the last renewal before the fault lasts', () => {
+    const broken = fault(60, { losesLocks: true });
+    const next = b({ enteredAt: 90, leftAt: 400 });
+    const proven = (until: number): HistoryEvent => {
+      return { kind: 'proven', at: 100, id: 'a', until, ttlMs: 50 };
+    };
+    const short = a({ validMs: 50, leftAt: 400 });
+    expect(rules(...short, broken, proven(110), ...next)).toEqual([]);
+    expect(rules(...short, broken, proven(111), ...next)).toEqual(['overlap']);
   });
 
   it.each([
@@ -223,7 +235,7 @@ describe('an ask', () => {
     expect(rules({ kind: 'died', at: 0, process: 'p-a' }, ask('a', 1))).toEqual(['unanswered']);
   });
 
-  it.each(['busy', 'timed-out', 'unavailable', 'aborted', 'lost'] as const)(
+  it.each(['busy', 'timed-out', 'unavailable', 'aborted', 'lost', 'incomplete'] as const)(
     'may be told %s, in time',
     (answer) => {
       const holder = a({ enteredAt: 2, leftAt: 9_000, validMs: 9_000 });
@@ -254,11 +266,25 @@ describe('an ask', () => {
       { ...ask('w', at - 6_000), patienceMs: 10_000 },
       { kind: 'told', at, id: 'w', answer },
     ];
+    const early: HistoryEvent = { kind: 'told', at: 4_990, id: 'w', answer: 'busy' };
+    expect(rules(ask('w', 4_980), early)).toEqual([]); // what came before the history is not known
     const holder = a({ enteredAt: 10_000, leftAt: 19_000, validMs: 20_000 });
     expect(rules(...holder, ...told('timed-out', 30_000))).toEqual(['unexplained busy']);
     expect(rules(...holder, ...told('busy', 30_000))).toEqual(['unexplained busy']);
     expect(rules(...holder, ...told('timed-out', 21_000))).toEqual([]);
     expect(rules(...holder, fault(12_000, {}), ...told('busy', 30_000))).toEqual([]);
+    // A set may have one of its locks while it waits for another.
+    const part: HistoryEvent[] = [
+      ask('s', 20_000, { inSet: true, patienceMs: 9_000 }),
+      { kind: 'told', at: 28_000, id: 's', answer: 'incomplete' },
+    ];
+    expect(rules(...holder, ...part, ...told('timed-out', 30_000))).toEqual([]);
+    // The key of a lost lease lives until it is let go, or to its end.
+    const lost = a({ enteredAt: 10_000, leftAt: 12_000, why: 'lost' });
+    const letGo = (at: number): HistoryEvent => ({ kind: 'let-go', at, id: 'a' });
+    expect(rules(...lost, ...told('busy', 30_000))).toEqual([]);
+    expect(rules(...lost, letGo(26_000), ...told('busy', 30_000))).toEqual([]);
+    expect(rules(...lost, letGo(18_000), ...told('busy', 30_000))).toEqual(['unexplained busy']);
   });
 });
 
@@ -282,6 +308,7 @@ describe('a history that contradicts itself', () => {
       [ask('a', 1), exit, { kind: 'told', at: 301, id: 'a', answer: 'busy' }],
     ],
     ['an exit twice', [...a(), exit]],
+    ['a lease let go that was not lost', [...a(), { kind: 'let-go', at: 400, id: 'a' }]],
     ['a hold that nobody asked for', [exit]],
     [
       'a hold of the dead',

@@ -4,7 +4,8 @@ import type { Findings, Violation } from './report.js';
 
 /**
  * No two proven intervals of one name overlap, unless the store was made to break its promise between
- * the earlier one's ask and the later one's entry.
+ * the earlier ask and the later entry. Then one of the two goes on for as long as its last renewal
+ * before that lasts, and no longer: the next one tells it.
  */
 export function checkExclusion(holds: readonly Hold[], broken: BrokenPromises): Findings {
   const violations: Violation[] = [];
@@ -14,13 +15,21 @@ export function checkExclusion(holds: readonly Hold[], broken: BrokenPromises): 
     running = running.filter(({ provenUntil }) => provenUntil > hold.enteredAt);
     for (const other of running) {
       if (hold.provenUntil <= hold.enteredAt) continue; // it has proven nothing
-      const since = Math.min(other.askedAt, hold.askedAt);
-      if (broken.locksBetween(since, hold.enteredAt)) excused += 1;
+      if (isExcused(other, hold, broken)) excused += 1;
       else violations.push({ rule: 'overlap', at: hold.enteredAt, what: overlap(other, hold) });
     }
     running.push(hold);
   }
   return { violations, excused };
+}
+
+function isExcused(first: Hold, second: Hold, broken: BrokenPromises): boolean {
+  const since = Math.min(first.askedAt, second.askedAt);
+  const brokenAt = broken.lastBetween(since, second.enteredAt);
+  if (brokenAt === undefined) return false;
+  return [first, second].some(
+    ({ askedAt, provenUntil, ttlMs }) => askedAt <= brokenAt && provenUntil <= brokenAt + ttlMs,
+  );
 }
 
 function overlap(first: Hold, second: Hold): string {

@@ -28,5 +28,6 @@ export function checkFences(holds: readonly Hold[], broken: BrokenPromises): Fin
 /** Both were asked for at the same time, and either may have been granted first. */
 function isOrderUnknown(first: Hold, second: Hold, broken: BrokenPromises): boolean {
   if (first.fence === second.fence || first.enteredAt < second.askedAt) return false;
-  return broken.locksBetween(Math.min(first.askedAt, second.askedAt), second.enteredAt);
+  const since = Math.min(first.askedAt, second.askedAt);
+  return broken.lastBetween(since, second.enteredAt) !== undefined;
 }

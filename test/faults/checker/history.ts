@@ -9,6 +9,7 @@ export type HistoryEvent =
   | EnterEvent
   | ProvenEvent
   | ExitEvent
+  | LetGoEvent
   | WriteEvent
   | FaultEvent
   | PausedEvent
@@ -23,14 +24,16 @@ export interface AskEvent {
   readonly name: string;
   readonly process: string;
   readonly patienceMs: number;
+  /** Asked for together with others: it may be had before the entry, while those are waited for. */
+  readonly inSet?: boolean;
 }
 
-/** The answer of an ask that got no lease. */
+/** The answer of an ask that got no lease; `incomplete`: because of another one of its set. */
 export interface ToldEvent {
   readonly kind: 'told';
   readonly at: number;
   readonly id: string;
-  readonly answer: 'busy' | 'timed-out' | 'unavailable' | 'aborted' | 'lost';
+  readonly answer: 'busy' | 'timed-out' | 'unavailable' | 'aborted' | 'lost' | 'incomplete';
 }
 
 /** The work begins, under a lease that says it is valid until `until`. */
@@ -40,6 +43,8 @@ export interface EnterEvent {
   readonly id: string;
   readonly fence: bigint;
   readonly until: number;
+  /** The life of its key after each renewal. */
+  readonly ttlMs: number;
 }
 
 /** `assertHeld()` did not throw at `at`, and the lease said it was valid until `until`. */
@@ -48,6 +53,7 @@ export interface ProvenEvent {
   readonly at: number;
   readonly id: string;
   readonly until: number;
+  readonly ttlMs: number;
 }
 
 /** The work has ended, or was told that its lease is lost: from here on nothing is claimed. */
@@ -56,6 +62,13 @@ export interface ExitEvent {
   readonly at: number;
   readonly id: string;
   readonly why: 'released' | 'lost';
+}
+
+/** A lost lease was released: until then its key may live on, or what is left of it. */
+export interface LetGoEvent {
+  readonly kind: 'let-go';
+  readonly at: number;
+  readonly id: string;
 }
 
 /** The protected resource took a write, or refused it for its fence. In the resource's own order. */

@@ -1,4 +1,11 @@
-import type { AskEvent, EnterEvent, ExitEvent, HistoryEvent, ToldEvent } from './history.js';
+import type {
+  AskEvent,
+  EnterEvent,
+  ExitEvent,
+  HistoryEvent,
+  LetGoEvent,
+  ToldEvent,
+} from './history.js';
 import type { Violation } from './report.js';
 
 /** One ask, and what became of it. */
@@ -20,7 +27,11 @@ export interface Hold {
   /** When the work was over, by itself or by its process's death; undefined where it never was. */
   readonly leftAt: number | undefined;
   readonly lost: boolean;
+  /** When its key was given back; undefined where that was left to its TTL. */
+  readonly freedAt: number | undefined;
   readonly fence: bigint;
+  /** The longest life that its key was given at once. */
+  readonly ttlMs: number;
 }
 
 interface Draft {
@@ -28,7 +39,9 @@ interface Draft {
   told?: ToldEvent;
   enter?: EnterEvent;
   exit?: ExitEvent;
+  letGo?: LetGoEvent;
   until: number;
+  ttlMs: number;
   diedAt?: number;
 }
 
@@ -42,7 +55,7 @@ export function readAsks(events: readonly HistoryEvent[]): {
   for (const event of events) {
     if (event.kind === 'ask') {
       if (drafts.has(event.id)) malformed.push(misfit(event.at, `${event.id} was asked twice`));
-      drafts.set(event.id, { ask: event, until: -Infinity });
+      drafts.set(event.id, { ask: event, until: -Infinity, ttlMs: 0 });
     } else if (event.kind === 'died') {
       for (const draft of drafts.values()) {
         if (draft.ask.process === event.process) draft.diedAt ??= event.at;
@@ -55,10 +68,10 @@ export function readAsks(events: readonly HistoryEvent[]): {
   return { asks: [...drafts.values()].map(finished), malformed };
 }
 
-type OfAsk = Extract<HistoryEvent, { kind: 'told' | 'enter' | 'proven' | 'exit' }>;
+type OfAsk = Extract<HistoryEvent, { kind: 'told' | 'enter' | 'proven' | 'exit' | 'let-go' }>;
 
 function isOfAsk(event: HistoryEvent): event is OfAsk {
-  return ['told', 'enter', 'proven', 'exit'].includes(event.kind);
+  return ['told', 'enter', 'proven', 'exit', 'let-go'].includes(event.kind);
 }
 
 /** Files the event; what is wrong with it, if something is. */
@@ -70,18 +83,28 @@ function place(draft: Draft | undefined, event: OfAsk): string | undefined {
     if (event.kind === 'told') draft.told = event;
     else {
       draft.enter = event;
-      draft.until = event.until;
+      learn(draft, event);
     }
     return undefined;
   }
   if (!draft.enter) return 'it has not entered';
+  if (event.kind === 'let-go') {
+    if (draft.exit?.why !== 'lost' || draft.letGo) return 'it had nothing to let go of';
+    draft.letGo = event;
+    return undefined;
+  }
   if (draft.exit) return 'it has left already';
   if (event.kind === 'exit') draft.exit = event;
-  else draft.until = Math.max(draft.until, event.until);
+  else learn(draft, event);
   return undefined;
 }
 
-function finished({ ask, told, enter, exit, until, diedAt }: Draft): Ask {
+function learn(draft: Draft, { until, ttlMs }: { until: number; ttlMs: number }): void {
+  draft.until = Math.max(draft.until, until);
+  draft.ttlMs = Math.max(draft.ttlMs, ttlMs);
+}
+
+function finished({ ask, told, enter, exit, letGo, until, ttlMs, diedAt }: Draft): Ask {
   const leftAt = exit?.at ?? diedAt;
   const hold = enter && {
     id: ask.id,
@@ -91,7 +114,9 @@ function finished({ ask, told, enter, exit, until, diedAt }: Draft): Ask {
     provenUntil: Math.min(until, leftAt ?? Infinity),
     leftAt,
     lost: exit?.why === 'lost',
+    freedAt: exit?.why === 'released' ? exit.at : letGo?.at,
     fence: enter.fence,
+    ttlMs,
   };
   return { ask, told, hold, diedAt };
 }
