@@ -19,12 +19,13 @@ interface PendingCall extends LuaCall {
 }
 
 /**
- * The calls that are made in one turn of the event loop share commands. A lone call is not delayed:
- * the turn that makes it ends before anything else happens. What the short way leaves alone costs a
- * second round trip.
+ * Calls share commands: those of one turn of the event loop, and, while an answer is awaited, those of
+ * all sockets that this turn serves (Nagle's rule). A lone call is not delayed: it leaves before
+ * anything else happens. What the short way leaves alone costs a second round trip.
  */
 export class ScriptBatch {
   private calls: PendingCall[] = [];
+  private inFlight = 0;
   /** Cleared for good when the server turns out to spread keys over slots. */
   private together = true;
 
@@ -35,9 +36,9 @@ export class ScriptBatch {
 
   run({ keys, args }: LuaCall): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.calls.push({ keys, args, resolve, reject }) === 1) {
-        process.nextTick(() => this.flush());
-      }
+      if (this.calls.push({ keys, args, resolve, reject }) > 1) return;
+      if (this.inFlight > 0) setImmediate(() => this.flush());
+      else process.nextTick(() => this.flush());
     });
   }
 
@@ -51,13 +52,18 @@ export class ScriptBatch {
   }
 
   private sendAlone(call: PendingCall): void {
-    this.scripts.one.run(this.client, call).then(call.resolve, call.reject);
+    this.send(this.scripts.one, call).then(call.resolve, call.reject);
+  }
+
+  private send(script: LuaScript, call: LuaCall): Promise<unknown> {
+    this.inFlight += 1;
+    return script.run(this.client, call).finally(() => (this.inFlight -= 1));
   }
 
   private sendTogether(calls: readonly PendingCall[]): void {
     const keys = calls.flatMap((call) => call.keys);
     const args = calls.flatMap((call) => call.args);
-    this.scripts.many.run(this.client, { keys, args }).then(
+    this.send(this.scripts.many, { keys, args }).then(
       (answers) =>
         calls.forEach((call, index) => {
           const answer = (answers as unknown[])[index];
