@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { Redis } from 'ioredis';
 import { APP_CONFIG, type AppConfig, type RedisAddress } from '../config/index.js';
 import { redisLockClientOptions } from '../lock/index.js';
+import { evictionWarning } from './eviction-check.js';
 
 const keepAliveMs = 5_000;
 
@@ -35,8 +36,14 @@ export class RedisClients implements OnApplicationShutdown {
       if (down) this.logger.log(`Redis (${purpose}) is back.`);
       down = false;
     });
+    client.once('ready', () => void this.checkEviction(client, purpose));
     this.clients.push(client);
     return client;
+  }
+
+  private async checkEviction(client: Redis, purpose: string): Promise<void> {
+    const warning = await evictionWarning(client);
+    if (warning !== undefined) this.logger.warn(`Redis (${purpose}): ${warning}`);
   }
 
   onApplicationShutdown(): void {
