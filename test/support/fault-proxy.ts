@@ -71,7 +71,7 @@ export class FaultProxy implements AsyncDisposable {
 
   /** Cuts all connections with RST; new ones are accepted. */
   resetConnections(): void {
-    for (const socket of this.sockets) socket.resetAndDestroy();
+    for (const socket of this.sockets) reset(socket);
   }
 
   /** Cuts all connections and refuses new ones, as a server that is down does. */
@@ -126,7 +126,7 @@ export class FaultProxy implements AsyncDisposable {
           const happened = this.cutAtNextReply;
           this.cutAtNextReply = undefined;
           from.destroy();
-          to.resetAndDestroy();
+          reset(to);
           return happened();
         }
       }
@@ -143,4 +143,10 @@ export class FaultProxy implements AsyncDisposable {
     from.on('error', end);
     from.on('close', end);
   }
+}
+
+/** With RST where that is possible: of a socket that is connecting or ending, Node would lose the handle, and never exit. */
+function reset(socket: Socket): void {
+  if (socket.connecting || socket.writableEnded || socket.readableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }

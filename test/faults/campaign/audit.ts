@@ -4,7 +4,7 @@ import type { Database } from '../../../src/database/index.js';
 /** One write that the database accepted, in the order in which it did, per name. */
 export interface AcceptedWrite {
   readonly seq: number;
-  /** ms since the epoch, with fractions. */
+  /** ms since the epoch, with fractions; by the clock of the server or, in SQLite, of the writing process. */
   readonly at: number;
   /** Of the lock: `doc:<id>` or `job:<name>`. */
   readonly name: string;

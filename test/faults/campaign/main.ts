@@ -72,3 +72,4 @@ function say(line: string): void {
 }
 
 await main();
+process.exit(); // whatever a broken connection may have left open

@@ -38,7 +38,7 @@ export class World implements AsyncDisposable {
   postgres: PostgresServer | undefined;
   /** The folder of the SQLite database where it is a small disk of its own, which can be filled. */
   disk: string | undefined;
-  /** Of the replicas, one each; empty where clocks cannot be moved. */
+  /** Of the replicas, one each; empty where clocks cannot be moved, or the audit lives by them. */
   readonly clocks: SteppedClock[] = [];
   private readonly folder: string;
   /** What is to be ended, in the reverse order of its beginning. */
@@ -110,7 +110,8 @@ export class World implements AsyncDisposable {
     };
     this.ends.push(() => Promise.all(this.replicas.map((replica) => replica.stop())));
     const started = this.redis.proxies.map(async ({ port }, index) => {
-      const clock = await stepper();
+      // In SQLite the audit's times are those of the process that writes.
+      const clock = database === 'postgres' ? await stepper() : undefined;
       if (clock) this.clocks[index] = clock;
       const name = `replica-${index + 1}`;
       const own = {
