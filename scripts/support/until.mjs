@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Asks `probe` again and again until it gives something truthy, and resolves with that.
  * @throws after `timeoutMs`, naming `what`, with the last error as its cause
  */
-export async function until(what, probe, { timeoutMs = 10_000, everyMs = 25 } = {}) {
+export async function until(what, probe, { timeoutMs = 20_000, everyMs = 25 } = {}) {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     let cause;

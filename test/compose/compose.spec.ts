@@ -133,12 +133,18 @@ describeHere('the compose stack', () => {
   });
 
   it('archives once a tick', async () => {
-    await eventually(async () => (await ranTicks(stack)).length >= 4, {
-      timeoutMs: 30_000,
-      everyMs: 200,
-      what: 'four ticks',
-    });
-    expect(repeated(await ranTicks(stack))).toEqual([]);
+    const before = (await ranTicks(stack)).length;
+    const ticks = await eventually(
+      async () => {
+        const fresh = (await ranTicks(stack)).slice(0, -before || undefined);
+        return fresh.length >= 4 && fresh;
+      },
+      { timeoutMs: 30_000, everyMs: 200, what: 'four ticks' },
+    );
+    expect(repeated(ticks)).toEqual([]);
+    const instants = ticks.map(({ scheduledAt }) => Date.parse(scheduledAt));
+    const due = (Math.max(...instants) - Math.min(...instants)) / 2_000 + 1;
+    expect(due - ticks.length).toBeLessThanOrEqual(1); // on a busy machine a timer may be too late
   }, 40_000);
 
   it('hands the document of a killed replica to another one when its lease is over', async () => {
