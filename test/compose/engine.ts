@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -85,10 +85,17 @@ async function startDaemon(): Promise<OwnDaemon | string> {
     `--${name}`,
     join(folder, name),
   ]);
+  const network = await networkState();
   const child = spawn(path, ['--host', host, ...places], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (data: Buffer) => (said = (said + data.toString()).slice(-4_000)));
-  const daemon = { host, stop: () => stopDaemon(child, folder) };
+  const daemon = {
+    host,
+    async stop() {
+      await stopDaemon(child, folder);
+      await network.restore();
+    },
+  };
   try {
     await eventually(
       async () => {
@@ -115,6 +122,23 @@ async function stopDaemon(child: ChildProcess, folder: string): Promise<void> {
     clearTimeout(grace);
   }
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** A daemon leaves its bridge behind, and a firewall that forwards nothing: other tests would notice. */
+async function networkState(): Promise<{ restore(): Promise<void> }> {
+  const policy = async () => (await run('iptables', ['-S', 'FORWARD'])).stdout.split('\n')[0];
+  const hasBridge = () =>
+    access('/sys/class/net/docker0').then(
+      () => true,
+      () => false,
+    );
+  const [policyBefore, hadBridge] = [await policy().catch(() => undefined), await hasBridge()];
+  return {
+    async restore() {
+      if (policyBefore?.endsWith('ACCEPT')) await run('iptables', ['-P', 'FORWARD', 'ACCEPT']);
+      if (!hadBridge && (await hasBridge())) await run('ip', ['link', 'delete', 'docker0']);
+    },
+  };
 }
 
 /** Without the plug-in an engine cannot be asked for BuildKit. */
