@@ -5,7 +5,8 @@ import type { Journal } from './journal.js';
 import type { LibraryDocument } from './library.js';
 import { foundVersion } from './passages.js';
 import type { Requests } from './requests.js';
-import { TTL_MS, type World } from './world.js';
+import { TTL_MS } from './timing.js';
+import type { World } from './world.js';
 
 /** Everything must work again and be given back within this, far beyond a TTL. */
 const SETTLE_MS = 90_000;

@@ -1,11 +1,16 @@
 import type { HistoryEvent } from '../checker/history.js';
 import type { AcceptedWrite } from './audit.js';
 import type { Journal } from './journal.js';
+import { TTL_MS } from './timing.js';
 
 /** How long before a hold's first sign a clock step makes its fence no evidence of the time of its grant. */
 const UNCLEAR_MS = 120_000;
 /** A loss so long before a grant may still explain what overlaps with it: the times come from two processes. */
 const TOLERANCE_MS = 1_000;
+/** After a loss a holder goes on until its lease is over; the loss is noted a moment before it happens. */
+const LONGEST_LIFE_MS = 2 * TTL_MS;
+/** Every holder asserts its lease before it writes at all, so the grant is proven; above the grain of the times. */
+const INSTANT_MS = 0.001;
 const STAGES = ['extract', 'chunk', 'embed', 'store', 'publish'];
 
 interface Signs {
@@ -17,8 +22,9 @@ interface Signs {
 /**
  * The history that the checker judges, from outside the replicas:
  * - Every fence of a name that the database has accepted is a hold.
- * - It entered when its fence was minted: fences are the server's microseconds. Where a step of that
- *   clock makes this doubtful, with its first accepted write, which is later and accuses nobody.
+ * - It entered when its fence was minted: fences are the server's microseconds. Before its first write
+ *   it asserted that it is held: so the grant is proven. Where a step of that clock makes the time
+ *   doubtful, it entered with its first accepted write, which is later and accuses nobody.
  * - A run enters each stage with a write and then asserts that it is held; so where a later stage's
  *   write is there, the lease was held when the earlier one's was made. A lease is never taken again,
  *   hence it was held from the entry to there: that is proven.
@@ -48,29 +54,31 @@ export function historyOf(writes: readonly AcceptedWrite[], journal: Journal): H
 function holdOf({ name, fence, writes }: Signs, journal: Journal): HistoryEvent[] {
   const first = writes[0]!.at;
   const last = writes.at(-1)!.at;
-  const enteredAt = Math.min(first, grantedAt(fence, first, journal));
-  const provenAt = Math.max(enteredAt, lastProven(writes));
+  const grantedAt = mintedAt(fence, first, journal);
+  const enteredAt = grantedAt ?? first;
+  const atOnce = grantedAt === undefined ? enteredAt : enteredAt + INSTANT_MS;
+  const provenAt = Math.max(atOnce, lastProven(writes));
   const id = idOf(name, fence);
   const at = enteredAt - TOLERANCE_MS;
-  const life = { ttlMs: 0 };
   return [
     { kind: 'ask', at, id, name, process: id, patienceMs: Infinity },
-    { ...life, kind: 'enter', at: enteredAt, id, fence, until: provenAt },
+    { kind: 'enter', at: enteredAt, id, fence, until: provenAt, ttlMs: LONGEST_LIFE_MS },
     { kind: 'exit', at: Math.max(last, provenAt), id, why: 'released' },
   ];
 }
 
-function grantedAt(fence: bigint, first: number, journal: Journal): number {
+/** When a fence was minted; undefined where that is not certain. */
+function mintedAt(fence: bigint, first: number, journal: Journal): number | undefined {
   const isUnclear = journal.losses.some(
     ({ serverClockMs, at }) => Boolean(serverClockMs) && at <= first && at >= first - UNCLEAR_MS,
   );
-  if (isUnclear) return first;
+  if (isUnclear) return undefined;
   const ahead = journal.losses
     .filter(({ at }) => at <= first)
     .reduce((sum, { serverClockMs }) => sum + (serverClockMs ?? 0), 0);
   const minted = Number(fence) / 1_000 - ahead;
-  // Further away it was counted up from a fence of a clock that was ahead, or waited for the database.
-  return minted >= first - UNCLEAR_MS ? minted : first;
+  // Otherwise it was counted up from a fence of a clock that was ahead, or waited for the database.
+  return minted <= first && minted >= first - UNCLEAR_MS ? minted : undefined;
 }
 
 /** The last write of a run after which its lease was asserted: the one before its last stage's. */

@@ -10,11 +10,9 @@ import { installAudit } from './audit.js';
 import type { Journal } from './journal.js';
 import { RedisPair } from './redis-pair.js';
 import { Replica } from './replica.js';
+import { TTL_MS } from './timing.js';
 
 const run = promisify(execFile);
-
-/** Of a lock in the campaign, in ms. */
-export const TTL_MS = 2_000;
 
 /** What a campaign runs on. */
 export interface WorldOptions {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Domain, Fault } from '../fault.js';
 import type { Replica } from '../replica.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { TTL_MS } from '../world.js';
+import { TTL_MS } from '../timing.js';
 
 const domain: Domain = 'replica';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault } from '../fault.js';
-import { TTL_MS } from '../world.js';
+import { TTL_MS } from '../timing.js';
 
 const always = () => true;
 const lost = { losesLocks: true, losesFences: true };

@@ -1,0 +1,2 @@
+/** Of a lock in a campaign, in ms. */
+export const TTL_MS = 2_000;
