@@ -2,10 +2,15 @@ import { type DynamicModule, Module, type OnModuleDestroy } from '@nestjs/common
 import { ArchiveModule } from './archive/index.js';
 import { APP_CONFIG, type AppConfig, ConfigModule } from './config/index.js';
 import { ConversationsModule } from './conversations/index.js';
-import { DatabaseModule, InstanceLock, InstanceModule } from './database/index.js';
-import { HealthModule } from './health/index.js';
-import { Drain, HttpModule } from './http/index.js';
+import { Database, DatabaseModule, InstanceLock, InstanceModule } from './database/index.js';
 import { DocumentsModule } from './documents/index.js';
+import { HealthModule } from './health/index.js';
+import { Drain, HttpModule, PROBLEM_MEDIA_TYPE, translate } from './http/index.js';
+import {
+  IdempotencyModule,
+  type IdempotencyOptions,
+  SqlIdempotencyStore,
+} from './idempotency/index.js';
 import { LockModule, type LockModuleOptions } from './lock/index.js';
 import { RedisClients, RedisModule } from './redis/index.js';
 
@@ -37,6 +42,10 @@ export class AppModule implements OnModuleDestroy {
           useFactory: lockOptions,
           exceptionFilter: false, // ProblemFilter answers lock errors with the same mapping
         }),
+        IdempotencyModule.forRootAsync({
+          inject: [APP_CONFIG, Database, Drain],
+          useFactory: idempotencyOptions,
+        }),
         DocumentsModule,
         ConversationsModule,
         ArchiveModule,
@@ -60,5 +69,22 @@ function lockOptions({ lock, instanceId }: AppConfig, clients: RedisClients): Lo
     instanceId,
     shutdownGraceMs: 0, // the drain has waited before
     ...defaults,
+  };
+}
+
+function idempotencyOptions(
+  { idempotency }: AppConfig,
+  database: Database,
+  drain: Drain,
+): IdempotencyOptions {
+  return {
+    store: new SqlIdempotencyStore(database),
+    ttlMs: idempotency.ttlMs,
+    errorAnswer(error) {
+      const { body } = translate(error);
+      const headers = { 'content-type': PROBLEM_MEDIA_TYPE };
+      return { status: body.status, headers, body: JSON.stringify(body) };
+    },
+    track: (run) => drain.track(run),
   };
 }

@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
 import { Drain } from '../http/index.js';
+import { Idempotent } from '../idempotency/index.js';
 import { ScheduledJobs } from '../lock/schedule/index.js';
 import { ARCHIVE_JOB } from './archive-job.js';
 import { ArchiveNotFoundError } from './archives.errors.js';
@@ -30,6 +31,7 @@ export class ArchiveController {
   ) {}
 
   @Post('archive/run')
+  @Idempotent()
   @HttpCode(200)
   run(): Promise<unknown> {
     return this.drain.track(this.jobs.run(ARCHIVE_JOB));

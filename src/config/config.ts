@@ -53,6 +53,10 @@ export interface AppConfig {
     /** Conversations older than that are archived. */
     readonly afterDays: number;
   };
+  readonly idempotency: {
+    /** How long an answer is kept under its key. */
+    readonly ttlMs: number;
+  };
   readonly logFormat: 'pretty' | 'json';
 }
 

@@ -101,6 +101,9 @@ export class Env {
   @WholeNumber(0, 36_500)
   ARCHIVE_AFTER_DAYS: number = 30;
 
+  @WholeNumber(1_000, 30 * aDay)
+  IDEMPOTENCY_TTL_MS: number = aDay;
+
   @WholeNumber(0, aDay)
   SHUTDOWN_GRACE_MS: number = 30_000;
 

@@ -48,6 +48,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       timeZone: env.ARCHIVE_TZ,
       afterDays: env.ARCHIVE_AFTER_DAYS,
     },
+    idempotency: { ttlMs: env.IDEMPOTENCY_TTL_MS },
     logFormat: env.LOG_FORMAT === 'json' ? 'json' : 'pretty',
   });
 }

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Param, ParseUUIDPipe, Post, Query, Res } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
 import { DocumentId } from '../documents/index.js';
+import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { type Conversation } from './conversation.js';
 import { type ConversationPage, ConversationsRepository } from './conversations.repository.js';
 import { ConversationsService } from './conversations.service.js';
@@ -16,14 +17,16 @@ export class ConversationsController {
   ) {}
 
   @Post('documents/:id/questions')
+  @Idempotent()
   async ask(
     @Param() { id }: DocumentId,
     @Body() { question, limit }: Question,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Conversation> {
-    const conversation = await this.service.ask(id, question, limit);
-    void reply.header('location', `/conversations/${conversation.id}`);
-    return conversation;
+    return this.service.ask(id, { question, limit }, async (transaction, conversation) => {
+      void reply.header('location', `/conversations/${conversation.id}`);
+      await recordAnswer(transaction, conversation);
+    });
   }
 
   @Get('conversations')

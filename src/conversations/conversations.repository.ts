@@ -18,6 +18,12 @@ export interface NewConversation {
   readonly replica: string;
 }
 
+/** Writes in the transaction that adds a conversation. */
+export type AddedConversation = (
+  transaction: Transaction<Schema>,
+  conversation: Conversation,
+) => Promise<void>;
+
 /** Part of the list of conversations. */
 export interface ConversationPage {
   readonly items: readonly Conversation[];
@@ -40,21 +46,28 @@ export interface ConversationFilter {
 export class ConversationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Records a conversation that has just been had. */
-  async add({ documentId, question, passages, replica }: NewConversation): Promise<Conversation> {
-    const row = await this.database.kysely
-      .insertInto('conversations')
-      .values({
-        id: randomUUID(),
-        document_id: documentId,
-        question: withoutNul(question),
-        passages: JSON.stringify(passages),
-        created_at: Date.now(),
-        replica,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    return toConversation(row);
+  /** Records a conversation that has just been had; `within` writes in the same transaction, last. */
+  async add(
+    { documentId, question, passages, replica }: NewConversation,
+    within?: AddedConversation,
+  ): Promise<Conversation> {
+    return this.database.transaction(async (transaction) => {
+      const row = await transaction
+        .insertInto('conversations')
+        .values({
+          id: randomUUID(),
+          document_id: documentId,
+          question: withoutNul(question),
+          passages: JSON.stringify(passages),
+          created_at: Date.now(),
+          replica,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      const conversation = toConversation(row);
+      await within?.(transaction, conversation);
+      return conversation;
+    });
   }
 
   /** The conversation, or null when there is none (any more). */

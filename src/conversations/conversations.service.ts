@@ -3,7 +3,8 @@ import { APP_CONFIG, type AppConfig } from '../config/index.js';
 import { SearchService } from '../documents/index.js';
 import { type Conversation } from './conversation.js';
 import { ConversationNotFoundError } from './conversations.errors.js';
-import { ConversationsRepository } from './conversations.repository.js';
+import { type AddedConversation, ConversationsRepository } from './conversations.repository.js';
+import { type Question } from './dto/question.dto.js';
 
 /** Answers questions about documents, and keeps what was asked and answered. */
 @Injectable()
@@ -15,13 +16,18 @@ export class ConversationsService {
   ) {}
 
   /**
-   * The best passages for a question, recorded. Costs one search and one insert.
+   * The best passages for a question, recorded; what `within` writes with its transaction is part of
+   * that. Costs one search and one insert.
    * @throws DocumentNotFoundError, and nothing is recorded
    */
-  async ask(documentId: string, question: string, limit: number): Promise<Conversation> {
+  async ask(
+    documentId: string,
+    { question, limit }: Question,
+    within: AddedConversation,
+  ): Promise<Conversation> {
     const { passages } = await this.searching.search(documentId, question, limit);
     const { instanceId: replica } = this.config;
-    return this.conversations.add({ documentId, question, passages, replica });
+    return this.conversations.add({ documentId, question, passages, replica }, within);
   }
 
   /** @throws ConversationNotFoundError */

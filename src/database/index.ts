@@ -13,6 +13,7 @@ export {
   type ConversationRow,
   type DocumentRow,
   type DocumentsTable,
+  type IdempotencyRecordRow,
   type Schema,
   type TickRow,
 } from './schema.js';

@@ -124,6 +124,22 @@ export interface TicksTable {
   detail: NullableText;
 }
 
+/** What is known of an idempotency key. */
+interface IdempotencyRecordsTable {
+  id: string;
+  /** Of the request that came with the key first. */
+  fingerprint: string;
+  /** Of the mark it was begun under. */
+  fence: Integer;
+  /** The answer's; null until it is finished. */
+  status: NullableInteger;
+  /** JSON. */
+  headers: NullableText;
+  /** JSON; null for none. */
+  body: NullableText;
+  expires_at: Integer;
+}
+
 /** The typed schema, the same on SQLite and PostgreSQL. */
 export interface Schema {
   documents: DocumentsTable;
@@ -134,6 +150,7 @@ export interface Schema {
   writer_fences: WriterFencesTable;
   tick_marks: TickMarksTable;
   ticks: TicksTable;
+  idempotency_records: IdempotencyRecordsTable;
 }
 
 /** A row of `documents` as it is read. */
@@ -144,3 +161,6 @@ export type ConversationRow = Selectable<ConversationsTable>;
 
 /** A row of `ticks` as it is read. */
 export type TickRow = Selectable<TicksTable>;
+
+/** A row of `idempotency_records` as it is read. */
+export type IdempotencyRecordRow = Selectable<IdempotencyRecordsTable>;

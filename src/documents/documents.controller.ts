@@ -16,6 +16,7 @@ import {
 } from '@nestjs/common';
 import { FileInterceptor, type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
 import { type FastifyReply } from 'fastify';
+import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { type DocumentListView, DocumentReader } from './document-reader.js';
 import { DocumentsService } from './documents.service.js';
 import { type DocumentView } from './dto/document.view.js';
@@ -35,6 +36,7 @@ export class DocumentsController {
   ) {}
 
   @Post()
+  @Idempotent()
   @UseInterceptors(oneFile)
   async create(
     @UploadedFile() file: UploadedMultipartFile | undefined,
@@ -42,9 +44,11 @@ export class DocumentsController {
     @Headers('content-type') contentType: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<DocumentView> {
-    const view = await this.documents.create(await readUpload({ contentType, file, body }));
-    void reply.header('location', `/documents/${view.id}`);
-    return view;
+    const upload = await readUpload({ contentType, file, body });
+    return this.documents.create(upload, async (transaction, view) => {
+      void reply.header('location', `/documents/${view.id}`);
+      await recordAnswer(transaction, view);
+    });
   }
 
   @Put(':id')

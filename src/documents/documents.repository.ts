@@ -49,9 +49,12 @@ export class DocumentsRepository {
 
   /**
    * Stores a document under a fresh random id. It needs no lock, since nobody can know the id, and
-   * gets fence 0: every later lock holder may write it.
+   * gets fence 0: every later lock holder may write it. `within` writes in the same transaction, last.
    */
-  async create(input: DocumentInput): Promise<DocumentRecord> {
+  async create(
+    input: DocumentInput,
+    within?: (transaction: Transaction<Schema>, document: DocumentRecord) => Promise<void>,
+  ): Promise<DocumentRecord> {
     const now = Date.now();
     const fresh = freshColumns(input, now);
     return this.database.transaction(async (transaction) => {
@@ -61,7 +64,9 @@ export class DocumentsRepository {
         .returningAll()
         .executeTakeFirstOrThrow();
       await this.writeContent(transaction, row.id, 0n, input.bytes);
-      return toRecord(row);
+      const document = toRecord(row);
+      await within?.(transaction, document);
+      return document;
     });
   }
 

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { type Transaction } from 'kysely';
+import { type Schema } from '../database/index.js';
 import { LockService, lockName } from '../lock/index.js';
 import { DocumentNotFoundError } from './documents.errors.js';
 import { type DocumentContent, DocumentsRepository } from './documents.repository.js';
@@ -24,9 +26,15 @@ export class DocumentsService {
     private readonly sweeper: Sweeper,
   ) {}
 
-  /** Stores a document under a fresh id. */
-  async create(upload: Upload): Promise<DocumentView> {
-    return toView(await this.documents.create(upload), false);
+  /** Stores a document under a fresh id; what `within` writes with its transaction is part of that. */
+  async create(
+    upload: Upload,
+    within: (transaction: Transaction<Schema>, view: DocumentView) => Promise<void>,
+  ): Promise<DocumentView> {
+    const document = await this.documents.create(upload, (transaction, created) =>
+      within(transaction, toView(created, false)),
+    );
+    return toView(document, false);
   }
 
   /**

@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
+import { Idempotent } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { type ProcessedView } from './dto/processed.view.js';
 import { SearchQuery } from './dto/search-query.dto.js';
@@ -30,6 +31,7 @@ export class ProcessingController {
   ) {}
 
   @Post('process')
+  @Idempotent()
   @HttpCode(200)
   async process(
     @Param() { id }: DocumentId,

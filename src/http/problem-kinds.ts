@@ -7,6 +7,8 @@ import { type ProblemKind } from './problem.js';
 export const PROBLEM_KINDS = {
   bad_request: { status: 400, title: 'The request is malformed' },
   validation_failed: { status: 400, title: 'The request does not pass validation' },
+  idempotency_key_invalid: { status: 400, title: 'The Idempotency-Key is not valid' },
+  idempotency_key_missing: { status: 400, title: 'The Idempotency-Key is missing' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   document_not_found: { status: 404, title: 'There is no such document' },
   conversation_not_found: { status: 404, title: 'There is no such conversation' },
@@ -14,11 +16,17 @@ export const PROBLEM_KINDS = {
   method_not_allowed: { status: 405, title: 'The address does not support this method' },
   not_acceptable: { status: 406, title: 'No acceptable form of the answer exists' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },
+  conflict: { status: 409, title: 'The request conflicts with the present state' },
+  idempotency_in_progress: { status: 409, title: 'The first request with this key still runs' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   uri_too_long: { status: 414, title: 'The address is too long' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   unprocessable: { status: 422, title: 'The request cannot be processed' },
   unreadable_document: { status: 422, title: 'The document cannot be read' },
+  idempotency_key_reused: {
+    status: 422,
+    title: 'The Idempotency-Key belongs to another request',
+  },
   internal_error: {
     status: 500,
     title: 'The service failed',
@@ -29,6 +37,19 @@ export const PROBLEM_KINDS = {
     status: 503,
     title: 'The database is not available',
     detail: 'The database gave no answer. Repeat the request.',
+    retryAfterSeconds: 1,
+  },
+  idempotency_unavailable: {
+    status: 503,
+    title: 'The store of idempotency keys is not available',
+    detail: 'Nobody knows whether the request was done. Repeat it with the same key.',
+    retryAfterSeconds: 1,
+  },
+  idempotency_mark_lost: {
+    status: 503,
+    title: 'Another run of this request has begun',
+    detail:
+      'This run was no longer alone. Repeat the request with the same key to get the answer of the other.',
     retryAfterSeconds: 1,
   },
   vectors_unavailable: {

@@ -11,7 +11,7 @@ export interface Translation {
 
 /**
  * What the service answers to an error: a lock error as the lock module says; else by the `code` of a feature's error (whose `extension`
- * object, if any, joins the body), by the status of the framework's; everything else is a fault, and
+ * object, if any, joins the body, and whose `retryAfterSeconds` wins), by the status of the framework's; everything else is a fault, and
  * its message stays in the log.
  */
 export function translate(error: unknown): Translation {
@@ -26,7 +26,9 @@ export function translate(error: unknown): Translation {
   }
   if (error instanceof Error && 'code' in error && isProblemCode(error.code)) {
     const extension = 'extension' in error && isObject(error.extension) ? error.extension : {};
-    return build(error.code, error.message, extension);
+    const answer = build(error.code, error.message, extension);
+    const { retryAfterSeconds } = error as { retryAfterSeconds?: unknown };
+    return typeof retryAfterSeconds === 'number' ? { ...answer, retryAfterSeconds } : answer;
   }
   return build('internal_error', '');
 }

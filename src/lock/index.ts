@@ -44,6 +44,7 @@ export type { WithLockOptions } from './nest/with-lock.options.js';
 export type { LockNameFunction } from './nest/with-lock.types.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
+export { type LuaCall, type LuaParts, LuaScript } from './stores/redis/lua-script.js';
 export { redisLockClientOptions } from './stores/redis/redis-client-options.js';
 export { MemoryTickMarks } from './ticks/memory-tick-marks.js';
 export { RedisTickMarks, type RedisTickMarksOptions } from './ticks/redis-tick-marks.js';

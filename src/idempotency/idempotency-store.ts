@@ -1,0 +1,69 @@
+/** An answer as it is kept and given again. */
+export interface StoredAnswer {
+  readonly status: number;
+  /** Names in lower case; only those that belong to the answer itself. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as JSON; null for none. */
+  readonly body: string | null;
+}
+
+/** What is known of a key. */
+export interface IdempotencyRecord {
+  /** Of the request that came with the key first. */
+  readonly fingerprint: string;
+  /** Of the mark under which the record was written. */
+  readonly fence: bigint;
+  /** null: begun, and not finished (yet). */
+  readonly answer: StoredAnswer | null;
+}
+
+/** What a holder of the mark writes before the work. */
+export interface BeginRecord {
+  readonly fingerprint: string;
+  readonly fence: bigint;
+  /** The life of the record, in ms. */
+  readonly ttlMs: number;
+}
+
+/** What a holder of the mark writes after the work. */
+export interface FinishRecord {
+  /** The one it has begun with. */
+  readonly fence: bigint;
+  readonly answer: StoredAnswer;
+  /** The life of the record from now on, in ms. */
+  readonly ttlMs: number;
+}
+
+/**
+ * `begun`: the key is the caller's. `stale`: a newer holder of the mark has begun; the caller may not
+ * work. A record: somebody else's, finished or of another request; nothing was changed.
+ */
+export type BeginReply = 'begun' | 'stale' | IdempotencyRecord;
+
+/**
+ * The port for what is known of idempotency keys. The mark of who works is a lock, not a record: a
+ * record that is only begun blocks nobody, it tells what the key was first used for. Every method is
+ * one atomic step; expired records do not exist. Trouble is thrown, and never mistaken for an answer.
+ */
+export interface IdempotencyStore {
+  /** The record of a key, or null. */
+  find(id: string): Promise<IdempotencyRecord | null>;
+  /**
+   * Notes that work begins. Decides in this order:
+   * - no record: written, `begun`;
+   * - a finished one: given back, unchanged;
+   * - one that a newer fence has begun: `stale`, unchanged;
+   * - one that was begun by another request: given back, unchanged;
+   * - else the caller takes it over: `begun`. So a repeated call has the same reply.
+   */
+  begin(id: string, record: BeginRecord): Promise<BeginReply>;
+  /**
+   * Keeps the answer, where the record is still as the very fence has begun it; a repeated call has the
+   * same reply. `stale`: it is not, and nothing changes.
+   */
+  finish(id: string, record: FinishRecord): Promise<'kept' | 'stale'>;
+  /** Forgets what the very fence has begun and not finished; does nothing otherwise. */
+  drop(id: string, fence: bigint): Promise<void>;
+  /** Removes records that have expired, where the store does not do so by itself. */
+  sweep(): Promise<void>;
+}

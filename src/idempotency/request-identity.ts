@@ -1,0 +1,47 @@
+import type { RequestFile, RequestIdentity } from './fingerprint.js';
+
+/** What is read of a request, on Fastify or on Express. */
+export interface IncomingRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly body?: unknown;
+  readonly file?: unknown;
+  readonly files?: unknown;
+  readonly routeOptions?: { readonly url?: string | undefined };
+  readonly route?: { readonly path?: string | undefined };
+}
+
+/** @throws Error where the form has not been read yet, or its files are not in memory */
+export function identityOf(request: IncomingRequest, principal: string): RequestIdentity {
+  const { method, params = {}, query = {}, body, headers } = request;
+  const route = request.routeOptions?.url ?? request.route?.path;
+  if (route === undefined) throw new Error('The platform adapter does not tell the route.');
+  const files = filesOf(request);
+  const isForm = String(headers['content-type']).toLowerCase().startsWith('multipart/');
+  if (isForm && files.length === 0 && body === undefined) {
+    throw new Error(
+      `@Idempotent() on ${method} ${route} ran before the form was read. Write it above @UseInterceptors(FileInterceptor(…)).`,
+    );
+  }
+  return { principal, method, route, params, query, body, files };
+}
+
+function filesOf({ file, files }: IncomingRequest): readonly RequestFile[] {
+  const several = typeof files === 'object' && files !== null ? Object.values(files).flat() : [];
+  const all: unknown[] = typeof file === 'object' && file !== null ? [file, ...several] : several;
+  return all.map((each) => {
+    if (isBuffered(each)) return each;
+    throw new Error('@Idempotent() needs the files of a form in memory, to hash them.');
+  });
+}
+
+function isBuffered(file: unknown): file is RequestFile {
+  return (
+    typeof file === 'object' &&
+    file !== null &&
+    'buffer' in file &&
+    file.buffer instanceof Uint8Array
+  );
+}

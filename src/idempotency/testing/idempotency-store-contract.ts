@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { IdempotencyStore, StoredAnswer } from '../idempotency-store.js';
+
+/** One promise of the port for idempotency records; `verify` rejects when the store under test breaks it. */
+export interface IdempotencyStoreCase {
+  readonly promise: string;
+  readonly verify: (store: IdempotencyStore) => Promise<void>;
+}
+
+const fence = 1_767_236_400_000_123n; // as fences are: microseconds of a server's clock
+const ttlMs = 60_000;
+const fingerprint = 'a'.repeat(64);
+const other = 'b'.repeat(64);
+const begin = { fingerprint, fence, ttlMs };
+const answer: StoredAnswer = {
+  status: 201,
+  headers: { location: '/things/7', 'x-ü': 'ÿ' },
+  body: JSON.stringify({ text: 'quotes " and \\, \0, line\nends, 😀', list: [1, null] }),
+};
+const finish = { fence, answer, ttlMs };
+
+/** The promises that every store of idempotency records keeps. Run it under any test runner. */
+export const idempotencyStoreContract: readonly IdempotencyStoreCase[] = [
+  {
+    promise: 'knows nothing of a key that nobody has used',
+    async verify(store) {
+      assert.equal(await store.find(randomUUID()), null);
+    },
+  },
+  {
+    promise: 'tells what a key was first used for, while it is under way and when it is done',
+    async verify(store) {
+      const id = randomUUID();
+      assert.equal(await store.begin(id, begin), 'begun');
+      assert.deepEqual(await store.find(id), { fingerprint, fence, answer: null });
+      assert.equal(await store.finish(id, finish), 'kept');
+      assert.deepEqual(await store.find(id), { fingerprint, fence, answer });
+    },
+  },
+  {
+    promise: 'gives the kept answer to whoever begins later, whatever its fence and fingerprint',
+    async verify(store) {
+      const id = randomUUID();
+      await store.begin(id, begin);
+      await store.finish(id, finish);
+      for (const later of [begin, { ...begin, fence: fence + 1n, fingerprint: other }]) {
+        assert.deepEqual(await store.begin(id, later), { fingerprint, fence, answer });
+      }
+    },
+  },
+  {
+    promise: 'keeps an answer without a body',
+    async verify(store) {
+      const id = randomUUID();
+      const empty = { status: 204, headers: {}, body: null };
+      await store.begin(id, begin);
+      await store.finish(id, { ...finish, answer: empty });
+      assert.deepEqual((await store.find(id))?.answer, empty);
+    },
+  },
+  {
+    promise: 'answers a repeated call as the first time, since the reply may have been lost',
+    async verify(store) {
+      const id = randomUUID();
+      for (let round = 0; round < 3; round += 1)
+        assert.equal(await store.begin(id, begin), 'begun');
+      for (let round = 0; round < 3; round += 1)
+        assert.equal(await store.finish(id, finish), 'kept');
+    },
+  },
+  {
+    promise: 'lets a newer fence take over what was begun, for the same request only',
+    async verify(store) {
+      const id = randomUUID();
+      await store.begin(id, begin);
+      assert.deepEqual(await store.begin(id, { ...begin, fence: fence + 1n, fingerprint: other }), {
+        fingerprint,
+        fence,
+        answer: null,
+      });
+      assert.equal(await store.begin(id, { ...begin, fence: fence + 1n }), 'begun');
+      assert.equal((await store.find(id))?.fence, fence + 1n);
+    },
+  },
+  {
+    promise: 'refuses whoever was taken over, in beginning, finishing and dropping',
+    async verify(store) {
+      const id = randomUUID();
+      await store.begin(id, begin);
+      await store.begin(id, { ...begin, fence: fence + 1n });
+      assert.equal(await store.begin(id, begin), 'stale');
+      assert.equal(await store.finish(id, finish), 'stale');
+      await store.drop(id, fence);
+      assert.deepEqual(await store.find(id), { fingerprint, fence: fence + 1n, answer: null });
+      assert.equal(await store.finish(id, { ...finish, fence: fence + 1n }), 'kept');
+      assert.equal(await store.finish(id, finish), 'stale');
+    },
+  },
+  {
+    promise: 'compares fences as numbers, however long',
+    async verify(store) {
+      for (const [low, high] of [
+        [9n, 10n],
+        [2n ** 62n, 2n ** 62n + 1n],
+      ] as const) {
+        const id = randomUUID();
+        assert.equal(await store.begin(id, { ...begin, fence: high }), 'begun');
+        assert.equal(await store.begin(id, { ...begin, fence: low }), 'stale');
+      }
+    },
+  },
+  {
+    promise: 'never keeps an answer of what was not begun, or was dropped',
+    async verify(store) {
+      const id = randomUUID();
+      assert.equal(await store.finish(id, finish), 'stale');
+      await store.begin(id, begin);
+      await store.drop(id, fence);
+      assert.equal(await store.find(id), null);
+      assert.equal(await store.finish(id, finish), 'stale');
+      assert.equal(await store.find(id), null);
+      assert.equal(
+        await store.begin(id, { ...begin, fence: fence + 1n, fingerprint: other }),
+        'begun',
+      );
+    },
+  },
+  {
+    promise: 'never drops an answer that was kept',
+    async verify(store) {
+      const id = randomUUID();
+      await store.begin(id, begin);
+      await store.finish(id, finish);
+      await store.drop(id, fence);
+      assert.deepEqual((await store.find(id))?.answer, answer);
+    },
+  },
+  {
+    promise: 'knows nothing of a record that has expired, begun or finished, swept or not',
+    async verify(store) {
+      const [begun, finished, lasting] = [randomUUID(), randomUUID(), randomUUID()];
+      await store.begin(begun, { ...begin, ttlMs: 50 });
+      await store.begin(finished, begin);
+      await store.finish(finished, { ...finish, ttlMs: 50 });
+      await store.begin(lasting, begin);
+      const deadline = performance.now() + 10_000;
+      while ((await store.find(begun)) !== null || (await store.find(finished)) !== null) {
+        assert.ok(performance.now() < deadline, 'the records must expire');
+        await delay(20);
+      }
+      const newer = { ...begin, fence: fence + 1n, fingerprint: other };
+      assert.equal(await store.begin(finished, newer), 'begun');
+      await store.sweep();
+      assert.equal(await store.begin(begun, newer), 'begun');
+      assert.equal((await store.find(finished))?.fingerprint, other);
+      assert.equal((await store.find(lasting))?.fingerprint, fingerprint);
+    },
+  },
+  {
+    promise: 'keeps one of many simultaneous beginnings on top: that with the highest fence',
+    async verify(store) {
+      const id = randomUUID();
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          store.begin(id, { ...begin, fence: fence + BigInt(index) }),
+        ),
+      );
+      const kept = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          store.finish(id, { ...finish, fence: fence + BigInt(index) }),
+        ),
+      );
+      assert.deepEqual(kept.indexOf('kept'), 19);
+    },
+  },
+  {
+    promise: 'keeps ids apart',
+    async verify(store) {
+      const id = randomUUID();
+      await store.begin(id, begin);
+      assert.equal(await store.find(`${id}:none`), null);
+      assert.equal(await store.begin(id.slice(0, -1), { ...begin, fingerprint: other }), 'begun');
+    },
+  },
+];
