@@ -16,7 +16,8 @@ const runs = new AsyncLocalStorage<IdempotentRun>();
 /** One run of a handler under a key: it ends with its answer kept, or with the key free again. */
 export class IdempotentRun {
   private snapshot: (body: unknown) => StoredAnswer | null = () => null;
-  private isRecorded = false;
+  /** Whether the answer was kept with the work, or will be when the caller's transaction commits. */
+  isRecorded = false;
 
   constructor(readonly terms: RunTerms) {}
 
@@ -36,14 +37,8 @@ export class IdempotentRun {
     return this.snapshot(body);
   }
 
-  /** Says that the answer was kept, or will be when the caller's transaction commits. */
-  recorded(): void {
-    this.isRecorded = true;
-  }
-
   /** Keeps the answer, before the mark goes. @throws IdempotencyMarkLostError, and the store's trouble */
   async finish(answer: StoredAnswer): Promise<void> {
-    if (this.isRecorded) return;
     const { store, id, fence, ttlMs } = this.terms;
     if ((await store.finish(id, { fence, answer, ttlMs })) === 'stale') {
       throw new IdempotencyMarkLostError();

@@ -61,8 +61,8 @@ export class IdempotentInterceptor implements NestInterceptor {
       throw error;
     }
     const answer = this.snapshot(value, response);
-    if (answer && isFinal(answer.status)) await run.finish(answer);
-    else await this.drop(run);
+    if (!answer || !isFinal(answer.status)) await this.drop(run);
+    else if (!run.isRecorded) await run.finish(answer);
     if (!answer && !this.isSent(response)) this.setHeader(response, 'Idempotency-Stored', 'false');
     return value;
   }

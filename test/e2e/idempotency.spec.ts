@@ -110,6 +110,47 @@ describe('Idempotency-Key over three replicas', () => {
     await isState('later', 'ready', 0);
   });
 
+  it('keeps the answer for a client that has gone away', async () => {
+    await client(0).put('gone', 'A text whose reader leaves.');
+    const leave = new AbortController();
+    const left = client(0).process('gone', {
+      headers: { 'idempotency-key': 'g' },
+      signal: leave.signal,
+    });
+    await isState('gone', 'processing', 1);
+    leave.abort();
+    await expect(left).rejects.toThrow('aborted');
+    const answer = await eventually(
+      async () => {
+        const retried = await post(1, '/documents/gone/process', 'g');
+        return retried.status !== 409 && retried;
+      },
+      { timeoutMs: 20_000, everyMs: 100, what: 'the answer that was left behind' },
+    );
+    expect(answer).toMatchObject({ status: 200, body: { unchanged: false } });
+    expect(isReplay(answer)).toBe(true);
+  });
+
+  it('tells a form without a file what it lacks, as it does without a key', async () => {
+    const titled = new FormData();
+    titled.append('title', 'Nothing');
+    for (const [key, body] of [
+      ['f1', titled],
+      ['f2', new FormData()],
+    ] as const) {
+      const [plain, keyed] = [undefined, key].map((sent) =>
+        client(2).send<Record<string, unknown>>('/documents', {
+          method: 'POST',
+          headers: sent ? { 'idempotency-key': sent } : {},
+          body,
+        }),
+      );
+      const { status, body: problem } = await plain!;
+      expect(status).toBe(400);
+      expect(await keyed!).toMatchObject({ status, body: problem });
+    }
+  });
+
   it('keeps a final 404', async () => {
     const missing = await post(0, '/documents/nobody/process', 'm');
     await client(1).put('nobody', 'Somebody after all.');

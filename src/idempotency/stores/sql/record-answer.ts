@@ -21,5 +21,5 @@ export async function recordAnswer(transaction: Transaction<Schema>, body: unkno
   if ((await store.finishIn(transaction, id, { fence, answer, ttlMs })) === 'stale') {
     throw new IdempotencyMarkLostError();
   }
-  run.recorded();
+  run.isRecorded = true;
 }
