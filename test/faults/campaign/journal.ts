@@ -58,8 +58,9 @@ export class Journal {
   /** @param say told what is going on */
   constructor(readonly say: (line: string) => void = () => undefined) {}
 
-  /** Notes what is wrong. */
+  /** Notes what is wrong; the first hundred such notes. */
   violation(what: string): void {
+    if (this.violations.length >= MOST_VIOLATIONS) return;
     this.violations.push(what);
     this.say(`VIOLATION: ${what}`);
   }
@@ -97,3 +98,6 @@ export class Journal {
 
 /** Connections break a moment after the process, and requests are sent a moment before that is noticed. */
 const NEAR_MS = 2_000;
+
+/** Whoever breaks everything need not be told of it ten thousand times. */
+const MOST_VIOLATIONS = 100;

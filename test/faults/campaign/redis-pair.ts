@@ -43,6 +43,11 @@ export class RedisPair implements AsyncDisposable {
     return pair;
   }
 
+  /** Of the present primary, past the proxies. */
+  get url(): string {
+    return this.primary.url;
+  }
+
   /** Sends a command to the primary, past the proxies. */
   async command(...command: readonly [string, ...string[]]): Promise<unknown> {
     return send(this.primary, command);

@@ -1,7 +1,7 @@
 // Preloaded into a replica (NODE_OPTIONS=--import), so that a campaign can break it from outside without
 // a hook in the service itself. SIGUSR2: the event loop is blocked for SABOTAGE_BLOCK_MS. SIGHUP: its
 // worker threads crash. What its event loop and memory are like goes to the file OBSERVATIONS, once a second.
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
 
@@ -38,6 +38,10 @@ function observe(file) {
     const [p50, p99, max] = [delay.percentile(50), delay.percentile(99), delay.max].map(
       (nanos) => nanos / 1e6,
     );
-    writeFileSync(file, JSON.stringify({ rss, maxRss, heapUsed, loop: { p50, p99, max } }));
+    writeFileSync(
+      `${file}.new`,
+      JSON.stringify({ rss, maxRss, heapUsed, loop: { p50, p99, max } }),
+    );
+    renameSync(`${file}.new`, file); // nobody reads half of it
   }, 1_000).unref();
 }

@@ -18,6 +18,8 @@ const run = promisify(execFile);
 export interface WorldOptions {
   readonly database: 'postgres' | 'sqlite';
   readonly replicas: number;
+  /** Connects the replicas to Redis past the proxies, which cost time in the process that has them. */
+  readonly direct?: boolean;
   /** More settings of the service. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -75,7 +77,7 @@ export class World implements AsyncDisposable {
     for (const end of this.ends.splice(0).toReversed()) await end();
   }
 
-  private async build({ database, replicas, env }: WorldOptions): Promise<void> {
+  private async build({ database, replicas, direct, env }: WorldOptions): Promise<void> {
     const shift = await buildClockShift();
     if (typeof shift === 'string') this.journal.skipped.push(`clock steps: ${shift}`);
     else this.ends.push(async () => shift[Symbol.asyncDispose]());
@@ -113,7 +115,7 @@ export class World implements AsyncDisposable {
       if (clock) this.clocks[index] = clock;
       const name = `replica-${index + 1}`;
       const own = {
-        REDIS_URL: `redis://127.0.0.1:${port}`,
+        REDIS_URL: direct === true ? this.redis.url : `redis://127.0.0.1:${port}`,
         OBSERVATIONS: this.observationsOf(name),
         ...clock?.env,
       };
