@@ -45,6 +45,7 @@ export type { LockNameFunction } from './nest/with-lock.types.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export { type LuaCall, type LuaParts, LuaScript } from './stores/redis/lua-script.js';
+export { FencedKeys } from './stores/redis/fenced-keys.js';
 export { redisLockClientOptions } from './stores/redis/redis-client-options.js';
 export { MemoryTickMarks } from './ticks/memory-tick-marks.js';
 export { RedisTickMarks, type RedisTickMarksOptions } from './ticks/redis-tick-marks.js';
