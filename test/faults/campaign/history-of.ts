@@ -4,7 +4,7 @@ import type { Journal } from './journal.js';
 import { TTL_MS } from './timing.js';
 
 /** How long before a hold's first sign a clock step makes its fence no evidence of the time of its grant. */
-const UNCLEAR_MS = 120_000;
+const UNCLEAR_MS = 30_000;
 /** A loss so long before a grant may still explain what overlaps with it: the times come from two processes. */
 const TOLERANCE_MS = 1_000;
 /** After a loss a holder goes on until its lease is over; the loss is noted a moment before it happens. */

@@ -19,7 +19,11 @@ export interface Wish {
 
 /** Sends requests, notes what became of them, and judges every answer. */
 export class Requests {
-  constructor(private readonly journal: Journal) {}
+  /** @param judgement what is wrong with an answer; besides the form of problems and torn passages */
+  constructor(
+    private readonly journal: Journal,
+    private readonly judgement: typeof judge = judge,
+  ) {}
 
   /** Resolves with the outcome, whatever it is. */
   async send({ kind, document, replica, version = 0 }: Wish): Promise<Operation> {
@@ -35,7 +39,7 @@ export class Requests {
     this.journal.operations.push(operation);
     const wrong =
       outcome.wrong ??
-      judge(operation, this.journal, document.isBroken) ??
+      this.judgement(operation, this.journal, document.isBroken) ??
       tornPassages(operation, document);
     if (wrong !== undefined) {
       const when = new Date(sentAt).toISOString();
