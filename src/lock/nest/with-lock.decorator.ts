@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import type { Hold } from '../core/hold.js';
-import { LockName } from '../core/lock-name.js';
+import type { LockNames } from '../core/lock-manager.js';
+import { LockName, sortedNames } from '../core/lock-name.js';
 import { LockBusyError, LockOptionsError } from '../core/lock.errors.js';
 import { copyIdentity } from './copy-identity.js';
 import {
@@ -24,7 +25,9 @@ type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
  * Runs the method under a lock. `name` is a template whose placeholders are parameters of the method
- * (`'doc:<id>'`) or their fields (`'doc:<dto.id>'`), or a function of the arguments.
+ * (`'doc:<id>'`) or their fields (`'doc:<dto.id>'`), or a function of the arguments. Several names are
+ * taken together, all or none: `['account:<from>', 'account:<to>']`; `currentLease().fenceOf(name)` has
+ * the fence of each.
  *
  * - The lock is held for the whole result: until a promise has settled, and until a stream,
  *   StreamableFile, Observable or async generator has ended, failed or been cancelled. An async
@@ -42,7 +45,7 @@ type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 export function WithLock<
   A extends readonly unknown[] = readonly unknown[],
   const O extends WithLockOptions = WithLockOptions,
->(name: string | LockNameFunction<A>, options?: O): WithLockDecorator<A, O> {
+>(name: string | readonly string[] | LockNameFunction<A>, options?: O): WithLockDecorator<A, O> {
   return (target, property, descriptor) => {
     const site = siteOf(target, property, name);
     const original = descriptor.value as AnyMethod | undefined;
@@ -51,11 +54,11 @@ export function WithLock<
     }
     const settings = atSite(site, () => resolveWithLockOptions(options ?? {}));
     const serviceKey = serviceKeyOf(settings.instance);
-    const nameOf = nameOfCall(name as string | LockNameFunction<unknown[]>, original, site);
+    const namesOf = namesOfCall(name as NameOption, original, site);
     const take: Take = async (self, args) => {
       const locks = (self as Record<symbol, LockService> | undefined)?.[serviceKey];
       if (!locks) throw notInjected(site);
-      return holdOrSkip(locks, nameOf(self, args), settings);
+      return holdOrSkip(locks, namesOf(self, args), settings);
     };
     const wrapper = isAsyncGeneratorFunction(original)
       ? lockedGenerator(original, take)
@@ -113,31 +116,45 @@ function lockedGenerator(
 
 async function holdOrSkip(
   locks: LockService,
-  name: LockName,
+  names: readonly LockName[],
   { onBusy, hold }: ResolvedWithLockOptions,
 ): Promise<Hold | undefined> {
   try {
-    return await locks.hold(name, hold);
+    return await locks.hold(names, hold);
   } catch (error) {
     if (onBusy !== 'skip' || !(error instanceof LockBusyError)) throw error;
-    locks.events.emit('skipped', { name: name.escaped });
+    locks.events.emit('skipped', { name: names.map(({ escaped }) => escaped).join(' + ') });
     return undefined;
   }
 }
 
-function nameOfCall(
-  name: string | LockNameFunction<unknown[]>,
+type NameOption = string | readonly string[] | LockNameFunction<unknown[]>;
+
+function namesOfCall(
+  name: NameOption,
   original: AnyMethod,
   site: string,
-): (self: unknown, args: unknown[]) => LockName {
+): (self: unknown, args: unknown[]) => readonly LockName[] {
   if (typeof name === 'function') {
-    return (self, args) => atSite(site, () => LockName.of(name.apply(self, args)));
+    return (self, args) => atSite(site, () => asNames(name.apply(self, args)));
   }
-  if (typeof name !== 'string') {
-    throw new LockOptionsError(`${site}: the name must be a template or a function.`);
-  }
-  const fill = compileTemplate(name, parametersOf(original), site);
-  return (_self, args) => fill(args);
+  const templates: readonly unknown[] = Array.isArray(name) ? name : [name];
+  const parameters = parametersOf(original);
+  const fills = templates.map((template) => {
+    if (typeof template !== 'string') {
+      throw new LockOptionsError(`${site}: the name must be a template, templates or a function.`);
+    }
+    return compileTemplate(template, parameters, site);
+  });
+  atSite(site, () => sortedNames(templates.map(String)));
+  return (_self, args) => fills.map((fill) => fill(args));
+}
+
+function asNames(names: LockNames): readonly LockName[] {
+  const list: readonly (string | LockName)[] =
+    typeof names === 'string' || names instanceof LockName ? [names] : names;
+  if (!Array.isArray(list)) return [LockName.of(names as string)]; // it says what is wrong with it
+  return list.map((one) => LockName.of(one));
 }
 
 /** Where Nest puts the service: its description shows when Nest cannot find one. */

@@ -1,8 +1,8 @@
-import type { LockName } from '../core/lock-name.js';
+import type { LockNames } from '../core/lock-manager.js';
 import type { WithLockOptions } from './with-lock.options.js';
 
-/** Computes a lock's name from a call's arguments; `this` is the instance. */
-export type LockNameFunction<A extends readonly unknown[]> = (...args: A) => string | LockName;
+/** Computes a lock's name (or several, taken together) from a call's arguments; `this` is the instance. */
+export type LockNameFunction<A extends readonly unknown[]> = (...args: A) => LockNames;
 
 /** What a locked method may return: the lock is taken asynchronously, so it cannot answer at once. */
 type LockedResult = PromiseLike<unknown> | AsyncGenerator<unknown, unknown, never>;
