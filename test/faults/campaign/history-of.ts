@@ -31,7 +31,9 @@ interface Signs {
  * - It left with its last accepted write. What it did after that, nobody saw.
  * - Writes are those of the database, in its order.
  * So two holds overlap if one fence was minted while another holder was proven to hold, also where the
- * database then refused whatever the first one still sent.
+ * database then refused whatever the first one still sent. What is not seen: a second grant whose first
+ * write comes before the next stage of the first holder; that the database refuses, that ticks ran once
+ * and that no two runs went well tells what came of it. The engine's own exclusion is the simulation's.
  */
 export function historyOf(writes: readonly AcceptedWrite[], journal: Journal): HistoryEvent[] {
   const events: HistoryEvent[] = journal.losses.map(({ what, at, ...rest }) => ({
