@@ -33,10 +33,10 @@ describe('a worker thread', () => {
     expect(await look()).toBe('RELEASED');
     await worker.terminate();
 
-    const short = await locks.acquire('doc:2', { ttlMs: 100 });
+    const short = await locks.acquire('doc:2', { ttlMs: 1_000 });
     const second = new Worker(new URL(module), { workerData: short.shared });
     await once(second, 'online');
-    const end = performance.now() + 150;
+    const end = performance.now() + 1_050;
     while (performance.now() < end); // no timer of the main loop can tell anybody
     const answered = once(second, 'message');
     second.postMessage('look');

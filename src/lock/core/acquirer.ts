@@ -108,7 +108,6 @@ export class Acquirer {
     let attempt = this.tries.newAttempt(name, options);
     let hasTried = false;
     let troubles = 0;
-    let isWaiting = true;
     try {
       for (;;) {
         let pauseMs = left();
@@ -116,11 +115,11 @@ export class Acquirer {
           // The first try gets its full time, however short the wait.
           const timeoutMs = Math.min(options.commandTimeoutMs, hasTried ? left() : Infinity);
           const place = { process: this.owner.process, ticket: waiter.ticket };
-          const outcome = await this.tryAsHead(attempt, options, timeoutMs, signal, place);
           hasTried = true;
+          waiter.stand();
+          const outcome = await this.tryAsHead(attempt, options, timeoutMs, signal, place);
           if (outcome.kind === 'granted') {
-            waiter.ticket = undefined; // the grant has used the place up
-            isWaiting = false;
+            waiter.served();
             return outcome.lease;
           }
           if (outcome.kind === 'busy') {
@@ -153,7 +152,7 @@ export class Acquirer {
       this.desk.undo(attempt);
       throw error;
     } finally {
-      if (isWaiting && waiter.isLast && hasTried) this.giveUpPlace(name, options);
+      if (waiter.leavesPlace) this.giveUpPlace(name, options);
       waiter.leave();
     }
   }

@@ -634,6 +634,28 @@ describe('waiting', () => {
     expect(await others.tryAcquire('doc:1')).not.toBeNull();
   });
 
+  it('leaves no place behind when aborted during its first try', async () => {
+    await others.acquire('doc:1');
+    const gone = new AbortController();
+    const outcome = failure(locks.acquire('doc:1', { waitMs: 60_000, signal: gone.signal }));
+    gone.abort(new Error('left')); // the try has reached the store, its answer has not come back
+    expect((await outcome).message).toBe('left');
+    await settle();
+    expect(await others.inspect('doc:1')).toMatchObject({ queued: 0 });
+  });
+
+  it('leaves no place behind when those behind the head go with it, before they had a try', async () => {
+    await others.acquire('doc:1');
+    const gone = new AbortController();
+    const wait = () => failure(locks.acquire('doc:1', { waitMs: 60_000, signal: gone.signal }));
+    const all = [wait(), wait(), wait()];
+    await clock.advance(10);
+    gone.abort(new Error('left'));
+    await Promise.all(all);
+    await settle();
+    expect(await others.inspect('doc:1')).toMatchObject({ queued: 0 });
+  });
+
   it('leaves no trace when aborted, and the next one moves up', async () => {
     const held = await others.acquire('doc:1');
     const gone = new AbortController();

@@ -14,6 +14,8 @@ interface Line {
   lastAnswer: LastAnswer;
   /** The process's ticket in the store's queue, while it stands there. */
   ticket: string | undefined;
+  /** A try was sent since the last grant: the process may stand in the store's queue, ticket or not. */
+  mayStand: boolean;
 }
 
 /** A place in the line for one lock. Only the head asks the store. */
@@ -48,9 +50,20 @@ export class Waiter {
     this.line.ticket = ticket;
   }
 
-  /** Nobody else of this process waits for the lock. */
-  get isLast(): boolean {
-    return this.line.waiters.length === 1 && this.isHead;
+  /** A try of this waiter, the head, is about to be sent. */
+  stand(): void {
+    this.line.mayStand = true;
+  }
+
+  /** The grant has used the process's place up. */
+  served(): void {
+    this.line.mayStand = false;
+    this.line.ticket = undefined;
+  }
+
+  /** Nobody else of this process waits for the lock, and its place in the store has to be given up. */
+  get leavesPlace(): boolean {
+    return this.line.mayStand && this.line.waiters.length === 1 && this.isHead;
   }
 
   /** Resolves when woken, after `delayMs`, or when the signal aborts. A wake-up that came earlier counts. */
@@ -98,7 +111,7 @@ export class WaitQueue {
   enter(name: string): Waiter {
     let line = this.lines.get(name);
     if (!line) {
-      line = { waiters: [], lastAnswer: {}, ticket: undefined };
+      line = { waiters: [], lastAnswer: {}, ticket: undefined, mayStand: false };
       this.lines.set(name, line);
     }
     const entered = line;

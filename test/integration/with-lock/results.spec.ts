@@ -196,7 +196,7 @@ describe('what a lock covers', () => {
   /** A short TTL, so that a loss is found soon. */
   const withShortTtl = <T>(call: () => T): T => {
     const { defaults } = locks;
-    Object.assign(locks, { defaults: { ...defaults, ttlMs: 300, commandTimeoutMs: 100 } });
+    Object.assign(locks, { defaults: { ...defaults, ttlMs: 1_500, commandTimeoutMs: 500 } });
     try {
       return call();
     } finally {
@@ -252,7 +252,7 @@ describe('what a lock covers', () => {
       const gone = withShortTtl(() =>
         work.give(
           `${id}`,
-          eventually(() => false, { timeoutMs: 600 }).catch(() => 'done'),
+          eventually(() => false, { timeoutMs: 900 }).catch(() => 'done'),
         ),
       );
       await eventually(isHeld);
