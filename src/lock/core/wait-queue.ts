@@ -1,4 +1,4 @@
-import { type Clock, sleep } from './clock.js';
+import type { CancelTimer, Clock } from './clock.js';
 import type { LockUnavailableError } from './lock.errors.js';
 
 /** What the store last said of a lock that others wait for. */
@@ -67,15 +67,21 @@ export class Waiter {
   }
 
   /** Resolves when woken, after `delayMs`, or when the signal aborts. A wake-up that came earlier counts. */
-  async pause(delayMs: number, signal?: AbortSignal): Promise<void> {
-    if (!this.woken) {
-      const woken = new AbortController();
-      this.wakeUp = () => woken.abort();
-      const either = signal ? AbortSignal.any([signal, woken.signal]) : woken.signal;
-      await sleep(this.clock, delayMs, either, true);
-      this.wakeUp = undefined;
-    }
-    this.woken = false;
+  pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        cancel?.();
+        signal?.removeEventListener('abort', done);
+        this.wakeUp = undefined;
+        this.woken = false;
+        resolve();
+      };
+      let cancel: CancelTimer | undefined;
+      if (this.woken || signal?.aborted) return done();
+      cancel = this.clock.setTimer(done, delayMs, true);
+      this.wakeUp = done;
+      signal?.addEventListener('abort', done, { once: true });
+    });
   }
 
   wake(): void {

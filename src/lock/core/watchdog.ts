@@ -6,7 +6,7 @@ import type { LockStore, RenewOutcome } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
 
 /** Locks renewed by one command: large enough to spare round trips, small enough not to stall a server. */
-const BATCH_SIZE = 200;
+const BATCH_SIZE = 100;
 
 /** A renewal without a verdict is tried again after this part of the TTL. */
 const RETRY_PART = 1 / 20;
