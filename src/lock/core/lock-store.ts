@@ -88,6 +88,20 @@ export type AcquireAllReply =
 export type WakeListener = (name: string | undefined, role: WakeRole) => void;
 export type WakeRole = 'turn' | 'standby' | 'revoked';
 
+/** What a store promises beyond what every store must; docs/stores.md prints it as a table. */
+export interface StoreCapabilities {
+  /** Waiters of different processes are served in the order in which they came. */
+  readonly fairWaiting: boolean;
+  /** A grant counts only after more than one server has it. */
+  readonly confirmedGrants: boolean;
+  /** Fences go on rising after the store has lost all its data, while its clocks are right. */
+  readonly fencesSurviveLoss: boolean;
+  /** TTLs, tickets and turns go by the store's clock, never by a client's. */
+  readonly serverTime: boolean;
+  /** A TTL is rounded up to a multiple of this, in ms; a shorter one than this is refused. */
+  readonly ttlStepMs: number;
+}
+
 /**
  * The port between the engine and a lock store. Names are escaped (LockName.escaped), tokens are
  * the engine's. Every operation is one atomic step on the store, with the store's own clock.
@@ -111,6 +125,7 @@ export type WakeRole = 'turn' | 'standby' | 'revoked';
 export interface LockStore {
   /** Short and stable, for logs and metrics: `memory`, `redis`. */
   readonly kind: string;
+  readonly capabilities: StoreCapabilities;
   /** Checks what can be checked before the first lock. @throws with thing, cause and fix */
   start(): Promise<void>;
   /** With a place: where the lock is busy, the process stands in line for it from then on. */

@@ -1,4 +1,10 @@
-import type { LockStore, Place, TokenOf, WakeListener } from '../core/lock-store.js';
+import type {
+  LockStore,
+  Place,
+  StoreCapabilities,
+  TokenOf,
+  WakeListener,
+} from '../core/lock-store.js';
 import { LockUnavailableError } from '../core/lock.errors.js';
 
 type Operation =
@@ -14,6 +20,7 @@ export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'refuse';
 /** A store that misbehaves as told, between an engine and a real store. */
 export class FaultyStore implements LockStore {
   readonly kind: string;
+  readonly capabilities: StoreCapabilities;
   /** While true, every wake-up is lost. */
   deaf = false;
   /** Operations that the engine has asked for, in order. */
@@ -25,6 +32,7 @@ export class FaultyStore implements LockStore {
 
   constructor(private readonly inner: LockStore) {
     this.kind = inner.kind;
+    this.capabilities = inner.capabilities;
   }
 
   /** The next `operation` meets `fault`; several calls queue up. */

@@ -42,6 +42,13 @@ interface Entry {
  */
 export class MemoryLockStore implements LockStore {
   readonly kind = 'memory';
+  readonly capabilities = {
+    fairWaiting: true,
+    confirmedGrants: false,
+    fencesSurviveLoss: true,
+    serverTime: true,
+    ttlStepMs: 1,
+  };
   private readonly locks = new Map<string, Entry>();
   private readonly fences = new Map<string, bigint>();
   private readonly lines = new Map<string, MemoryLine>();

@@ -47,6 +47,13 @@ export interface RedisLockStoreOptions {
  */
 export class RedisLockStore implements LockStore {
   readonly kind = 'redis';
+  readonly capabilities = {
+    fairWaiting: true,
+    confirmedGrants: false,
+    fencesSurviveLoss: true,
+    serverTime: true,
+    ttlStepMs: 1,
+  };
   private readonly client: Redis;
   private readonly prefix: string;
   private readonly channel: string;

@@ -29,6 +29,13 @@ export interface ModelLock {
  */
 export class ModelStore implements LockStore {
   readonly kind = 'model';
+  readonly capabilities = {
+    fairWaiting: true,
+    confirmedGrants: false,
+    fencesSurviveLoss: true,
+    serverTime: true,
+    ttlStepMs: 1,
+  };
   protected locks = new Map<string, ModelLock>();
   protected fences = new Map<string, number>();
   protected lines = new Map<string, ModelLine>();

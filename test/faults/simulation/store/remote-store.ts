@@ -11,6 +11,13 @@ import type { Server } from './server.js';
 /** The store as one process sees it, at the other end of its link. */
 export class RemoteStore implements LockStore {
   readonly kind = 'simulated';
+  readonly capabilities = {
+    fairWaiting: true,
+    confirmedGrants: false,
+    fencesSurviveLoss: true,
+    serverTime: true,
+    ttlStepMs: 1,
+  };
   /** The engine's own name for its process; undefined until it listens. */
   engine: string | undefined;
   readonly tryAcquireAll: LockStore['tryAcquireAll'];

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { TURN_MS } from '../../core/lock-store.js';
+import {
+  PROCESS,
+  TTL_MS,
+  SHORT_TTL_MS,
+  newName,
+  newPlace,
+  newToken,
+  fenceOf,
+  busy,
+  type ContractCase,
+} from './contract-case.js';
+
+const WAKE_ROUNDS = 100;
+const WAKE_ROUND_MS = 20;
+
+function byTicket(a: string, b: string): number {
+  return Number(BigInt(a) - BigInt(b));
+}
+
+/** The line of those who wait. */
+export const waiting: readonly ContractCase[] = [
+  {
+    promise: 'hands a lock on to those who wait, in the order in which they came',
+    async verify({ store }) {
+      const name = newName();
+      const [a, b, c] = [newPlace(), newPlace(), newPlace()];
+      const holder = newToken();
+      await store.tryAcquire(name, holder, TTL_MS);
+      const tickets: string[] = [];
+      for (const place of [a, b, c]) {
+        const reply = busy(await store.tryAcquire(name, newToken(), TTL_MS, place));
+        tickets.push(reply.ticket ?? '');
+        assert.equal(reply.queued, tickets.length);
+      }
+      assert.deepEqual([...tickets].sort(byTicket), tickets);
+      await store.release(name, holder, PROCESS);
+      for (const [index, place] of [a, b, c].entries()) {
+        // Neither those behind nor a newcomer overtakes, although the lock is free.
+        const newcomer = busy(await store.tryAcquire(name, newToken(), TTL_MS));
+        assert.ok((newcomer.remainingMs ?? Infinity) <= TURN_MS);
+        for (const later of [a, b, c].slice(index + 1)) {
+          busy(await store.tryAcquire(name, newToken(), TTL_MS, later));
+        }
+        const token = newToken();
+        fenceOf(await store.tryAcquire(name, token, TTL_MS, place));
+        await store.release(name, token, place.process);
+      }
+      const last = newToken();
+      fenceOf(await store.tryAcquire(name, last, TTL_MS));
+    },
+  },
+  {
+    promise: 'passes over a head that misses its turn, and takes it back with its old ticket',
+    async verify({ store, elapse }) {
+      const name = newName();
+      const [slow, next] = [newPlace(), newPlace()];
+      const [holder, second] = [newToken(), newToken()];
+      await store.tryAcquire(name, holder, TTL_MS);
+      const { ticket } = busy(await store.tryAcquire(name, newToken(), TTL_MS, slow));
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, next));
+      await store.release(name, holder, PROCESS);
+      busy(await store.tryAcquire(name, second, TTL_MS, next));
+      await elapse(TURN_MS + 20);
+      fenceOf(await store.tryAcquire(name, second, TTL_MS, next));
+      const back = busy(await store.tryAcquire(name, newToken(), TTL_MS, { ...slow, ticket }));
+      assert.equal(back.ticket, ticket);
+    },
+  },
+  {
+    promise: 'keeps a lock that expired for the head of the line',
+    async verify({ store, elapse }) {
+      const [name, head] = [newName(), newPlace()];
+      await store.tryAcquire(name, newToken(), SHORT_TTL_MS);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, head));
+      await elapse(SHORT_TTL_MS + 20);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS));
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS, head));
+    },
+  },
+  {
+    promise: 'forgets a process that leaves the line, and its turn goes to the next',
+    async verify({ store }) {
+      const [name, holder] = [newName(), newToken()];
+      const [first, second] = [newPlace(), newPlace()];
+      await store.tryAcquire(name, holder, TTL_MS);
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, first));
+      busy(await store.tryAcquire(name, newToken(), TTL_MS, second));
+      await store.release(name, holder, PROCESS);
+      await store.leave(name, first.process);
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS, second));
+      await store.leave(name, second.process);
+    },
+  },
+  {
+    promise: 'wakes the head of the line, and tells the one behind it to stand by',
+    async verify({ store, elapse }) {
+      const name = newName();
+      const [head, standby] = [newPlace(), newPlace()];
+      const woken: string[] = [];
+      const stops = [head, standby].map(({ process }, index) =>
+        store.onWake(process, (what, role) => {
+          if (what === name) woken.push(`${index} ${role}`);
+        }),
+      );
+      // A subscription may need a moment to stand; messages before that are lost by right.
+      for (let round = 0; round < WAKE_ROUNDS && woken.length < 2; round += 1) {
+        woken.length = 0;
+        const holder = newToken();
+        fenceOf(await store.tryAcquire(name, holder, TTL_MS));
+        busy(await store.tryAcquire(name, newToken(), TTL_MS, head));
+        busy(await store.tryAcquire(name, newToken(), TTL_MS, standby));
+        assert.equal(await store.release(name, holder, PROCESS), 'released');
+        await elapse(WAKE_ROUND_MS);
+        for (const { process } of [standby, head]) await store.leave(name, process);
+      }
+      for (const stop of stops) stop();
+      assert.deepEqual(woken.slice(0, 2).sort(), ['0 turn', '1 standby']);
+    },
+  },
+];
