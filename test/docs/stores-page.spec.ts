@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  type LockStore,
+  MemoryLockStore,
+  redisLockClientOptions,
+  RedisLockStore,
+  type StoreCapabilities,
+} from '../../src/lock/index.js';
+
+const client = new Redis({ ...redisLockClientOptions, lazyConnect: true });
+afterAll(() => client.disconnect());
+
+/** One of each, by the name of its folder. None of them connects. */
+const stores: Readonly<Record<string, LockStore>> = {
+  memory: new MemoryLockStore(),
+  redis: new RedisLockStore({ client }),
+};
+
+const page = readFileSync('docs/stores.md', 'utf8');
+
+function row(store: string): string[] | undefined {
+  const cells = page
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .find(([, name]) => name === `\`${store}\``);
+  return cells?.slice(2, 7);
+}
+
+function printed(capabilities: StoreCapabilities): string[] {
+  const yes = (value: boolean) => (value ? 'yes' : 'no');
+  return [
+    yes(capabilities.fairWaiting),
+    yes(capabilities.confirmedGrants),
+    yes(capabilities.fencesSurviveLoss),
+    yes(capabilities.serverTime),
+    `${capabilities.ttlStepMs} ms`,
+  ];
+}
+
+describe('the page about stores', () => {
+  it.each(readdirSync('src/lock/stores'))('prints what %s declares', (folder) => {
+    const store = stores[folder];
+    if (!store) throw new Error(`There is no store of the folder ${folder} in this spec.`);
+    expect(row(store.kind)).toEqual(printed(store.capabilities));
+  });
+
+  it.each(readdirSync('src/lock/stores'))('has a section about %s', (folder) => {
+    expect(page).toMatch(new RegExp(`^## ${stores[folder]?.kind}$`, 'm'));
+  });
+});
