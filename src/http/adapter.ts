@@ -5,8 +5,8 @@ import { codeOfStatus } from './problem-kinds.js';
 import { sendProblem } from './send-problem.js';
 import { build } from './translate.js';
 
-// Short, since an idle connection may have to be waited for at shutdown.
-const keepAliveTimeout = 5_000;
+// Longer than the idle connections of the usual balancers (60 s): whoever closes first must be the client.
+const keepAliveTimeout = 72_000;
 // Longer than any valid id, so that validation answers 400 instead of the router's 414.
 const maxParamLength = 1_000;
 

@@ -1,3 +1,5 @@
+import { type Socket } from 'node:net';
+import { type FastifyInstance } from 'fastify';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AppConfig, APP_CONFIG } from '../config/index.js';
 import { Drain } from './drain.js';
@@ -32,7 +34,22 @@ export function configureHttp(app: NestFastifyApplication): void {
     }
     return undefined;
   });
+  endSilentConnections(fastify);
   fastify.addHook('onSend', async (_request, reply) => {
     if (drain.isLeaving) void reply.header('connection', 'close');
   });
+}
+
+/**
+ * At the end the server waits for connections on which nothing was ever asked (a balancer's, a browser's
+ * spare ones) as if a request were under way.
+ */
+function endSilentConnections(fastify: FastifyInstance): void {
+  const silent = new Set<Socket>();
+  fastify.server.on('connection', (socket: Socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
+  fastify.server.prependListener('request', ({ socket }) => silent.delete(socket));
+  fastify.addHook('preClose', async () => silent.forEach((socket) => socket.destroy()));
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -89,6 +91,22 @@ describe('the process', () => {
     expect(taken.status).toBe(201);
     expect(taken.headers.get('connection')).toBe('close');
     expect(await exit).toEqual({ code: 0, signal: null });
+  });
+
+  it('keeps idle connections longer than any balancer does, yet waits for none at its end', async () => {
+    await using service = await ServiceProcess.start({});
+    const { hostname, port } = new URL(service.url);
+    const used = connect(Number(port), hostname);
+    const silent = connect(Number(port), hostname);
+    await Promise.all([once(used, 'connect'), once(silent, 'connect')]);
+    used.write('GET /health/live HTTP/1.1\r\nHost: here\r\n\r\n');
+    const [answer] = (await once(used, 'data')) as [Buffer];
+    // A balancer that reuses a connection in the instant in which it is closed answers 502.
+    expect(Number(/keep-alive: timeout=(\d+)/i.exec(answer.toString())?.[1])).toBeGreaterThan(60);
+    const startedAt = performance.now();
+    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    for (const socket of [used, silent]) socket.destroy();
   });
 
   it('ends with 0 soon after SIGTERM, aborting what outlives the grace', async () => {
