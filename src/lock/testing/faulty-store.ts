@@ -1,10 +1,4 @@
-import type {
-  LockStore,
-  Place,
-  StoreCapabilities,
-  TokenOf,
-  WakeListener,
-} from '../core/lock-store.js';
+import type { LockStore, Place, StoreCapabilities, WakeListener } from '../core/lock-store.js';
 import { LockUnavailableError } from '../core/lock.errors.js';
 
 type Operation =
@@ -21,6 +15,8 @@ export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'refuse';
 export class FaultyStore implements LockStore {
   readonly kind: string;
   readonly capabilities: StoreCapabilities;
+  /** Absent where the inner store cannot. */
+  readonly tryAcquireAll?: NonNullable<LockStore['tryAcquireAll']>;
   /** While true, every wake-up is lost. */
   deaf = false;
   /** Operations that the engine has asked for, in order. */
@@ -33,6 +29,11 @@ export class FaultyStore implements LockStore {
   constructor(private readonly inner: LockStore) {
     this.kind = inner.kind;
     this.capabilities = inner.capabilities;
+    const together = inner.tryAcquireAll?.bind(inner);
+    if (together) {
+      this.tryAcquireAll = (locks, ttlMs) =>
+        this.pass('tryAcquireAll', () => together(locks, ttlMs));
+    }
   }
 
   /** The next `operation` meets `fault`; several calls queue up. */
@@ -62,11 +63,6 @@ export class FaultyStore implements LockStore {
   start = () => this.inner.start();
   tryAcquire = (name: string, token: string, ttlMs: number, place?: Place) =>
     this.pass('tryAcquire', () => this.inner.tryAcquire(name, token, ttlMs, place));
-  tryAcquireAll = (locks: readonly TokenOf[], ttlMs: number) =>
-    this.pass('tryAcquireAll', async () => {
-      if (!this.inner.tryAcquireAll) throw new Error('the inner store cannot');
-      return this.inner.tryAcquireAll(locks, ttlMs);
-    });
   renew = (renewals: Parameters<LockStore['renew']>[0]) =>
     this.pass('renew', () => this.inner.renew(renewals));
   release = (name: string, token: string, process: string) =>

@@ -12,6 +12,7 @@ import type {
   WakeListener,
 } from '../../core/lock-store.js';
 import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
+import { lockKeys } from './lock-keys.js';
 import type { LuaScript } from './lua-script.js';
 import {
   type AcquireAnswer,
@@ -96,7 +97,7 @@ export class RedisLockStore implements LockStore {
     ttlMs: number,
     place?: Place,
   ): Promise<AcquireReply> {
-    const { lock, fence, queue } = this.keys(name);
+    const { lock, fence, queue } = lockKeys(this.prefix, name);
     const keys = [lock, fence, queue];
     const reply = await (place
       ? this.ask(name, this.scripts.acquire, keys, [
@@ -111,7 +112,7 @@ export class RedisLockStore implements LockStore {
 
   async tryAcquireAll(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
     const keys = locks.flatMap(({ name }) => {
-      const { lock, fence, queue } = this.keys(name);
+      const { lock, fence, queue } = lockKeys(this.prefix, name);
       return [lock, fence, queue];
     });
     const args = [ttlMs, ...locks.map(({ token }) => token)];
@@ -131,7 +132,7 @@ export class RedisLockStore implements LockStore {
   }
 
   async release(name: string, token: string, process: string): Promise<ReleaseReply> {
-    const { lock, queue } = this.keys(name);
+    const { lock, queue } = lockKeys(this.prefix, name);
     const call = { keys: [lock, queue], args: [token] };
     const reply = await this.guard(name, () => this.releases.run(call));
     // Next is another waiter of the same process: no message was needed for that.
@@ -140,12 +141,12 @@ export class RedisLockStore implements LockStore {
   }
 
   async leave(name: string, process: string): Promise<void> {
-    const { lock, queue } = this.keys(name);
+    const { lock, queue } = lockKeys(this.prefix, name);
     await this.ask(name, this.scripts.leave, [lock, queue], [process]);
   }
 
   async inspect(name: string): Promise<StoredLock | null> {
-    const { lock, fence, queue } = this.keys(name);
+    const { lock, fence, queue } = lockKeys(this.prefix, name);
     const reply = await this.ask(name, this.scripts.inspect, [lock, fence, queue], []);
     const answer = reply as InspectAnswer | [];
     return answer.length === 0 ? null : storedLock(answer);
@@ -169,7 +170,7 @@ export class RedisLockStore implements LockStore {
   }
 
   async revoke(name: string, token: string, process: string): Promise<boolean> {
-    const { lock, queue } = this.keys(name);
+    const { lock, queue } = lockKeys(this.prefix, name);
     const args = [token, this.channel + process];
     return (await this.ask(name, this.scripts.revoke, [lock, queue], args)) === 1;
   }
@@ -188,16 +189,6 @@ export class RedisLockStore implements LockStore {
     this.subscriber.close();
   }
 
-  private keys(name: string) {
-    const lock = this.prefix + name;
-    const tag = `{${lock}}`;
-    return {
-      lock,
-      fence: `${tag}:fence`,
-      queue: `${tag}:queue`,
-    };
-  }
-
   private renewEach(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     return Promise.all(
       renewals.map(async (renewal) => (await this.renewTogether([renewal]))[0] ?? 'unknown'),
@@ -206,7 +197,7 @@ export class RedisLockStore implements LockStore {
 
   private async renewTogether(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     const keys = renewals.flatMap(({ name }) => {
-      const { lock, queue } = this.keys(name);
+      const { lock, queue } = lockKeys(this.prefix, name);
       return [lock, queue];
     });
     const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);

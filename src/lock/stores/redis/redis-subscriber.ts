@@ -6,7 +6,7 @@ const roles: Readonly<Record<string, WakeRole>> = { '?': 'standby', '!': 'revoke
 
 /**
  * One connection of its own, from the first listener on, with a channel per listening process (one,
- * unless several engines share the store). After every (re)subscription the listeners are told to
+ * unless several engines share the store) while it listens. After every (re)subscription the listeners are told to
  * look at everything, since messages may have been missed.
  */
 export class RedisSubscriber {
@@ -26,7 +26,7 @@ export class RedisSubscriber {
       if (!this.connection) this.connection = this.connect();
       else if (this.connection.status === 'ready') this.subscribe(this.connection, process);
     }
-    return () => this.listeners.delete(process);
+    return () => this.remove(process, listener);
   }
 
   /** Passes a message on, come from the server or from this very process. */
@@ -38,6 +38,14 @@ export class RedisSubscriber {
     this.closed = true;
     this.listeners.clear();
     this.connection?.disconnect();
+  }
+
+  private remove(process: string, listener: WakeListener): void {
+    if (this.listeners.get(process) !== listener) return; // another one has taken its place
+    this.listeners.delete(process);
+    if (this.connection?.status !== 'ready') return;
+    // Where it fails the connection is going away, and its subscriptions with it.
+    this.connection.unsubscribe(this.channelPrefix + process).catch(() => undefined);
   }
 
   private connect(): Redis {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { TURN_MS } from '../../core/lock-store.js';
+import { type LockStore, type Place, TURN_MS } from '../../core/lock-store.js';
 import {
   PROCESS,
   TTL_MS,
@@ -19,7 +19,14 @@ function byTicket(a: string, b: string): number {
   return Number(BigInt(a) - BigInt(b));
 }
 
-/** The line of those who wait. */
+/** Where a store keeps no line, that shows: who waits gets no ticket and is not counted. */
+async function busyWithoutLine(store: LockStore, name: string, place: Place): Promise<void> {
+  const reply = busy(await store.tryAcquire(name, newToken(), TTL_MS, place));
+  assert.equal(reply.ticket, undefined);
+  assert.equal(reply.queued, 0);
+}
+
+/** The line of those who wait; of a store that declares that it keeps none, that nobody is held up by one. */
 export const waiting: readonly ContractCase[] = [
   {
     promise: 'hands a lock on to those who wait, in the order in which they came',
@@ -28,6 +35,16 @@ export const waiting: readonly ContractCase[] = [
       const [a, b, c] = [newPlace(), newPlace(), newPlace()];
       const holder = newToken();
       await store.tryAcquire(name, holder, TTL_MS);
+      if (!store.capabilities.fairWaiting) {
+        for (const place of [a, b, c]) await busyWithoutLine(store, name, place);
+        await store.release(name, holder, PROCESS);
+        for (const place of [c, undefined, a]) {
+          const token = newToken();
+          fenceOf(await store.tryAcquire(name, token, TTL_MS, place)); // whoever is faster
+          await store.release(name, token, PROCESS);
+        }
+        return;
+      }
       const tickets: string[] = [];
       for (const place of [a, b, c]) {
         const reply = busy(await store.tryAcquire(name, newToken(), TTL_MS, place));
@@ -58,6 +75,12 @@ export const waiting: readonly ContractCase[] = [
       const [slow, next] = [newPlace(), newPlace()];
       const [holder, second] = [newToken(), newToken()];
       await store.tryAcquire(name, holder, TTL_MS);
+      if (!store.capabilities.fairWaiting) {
+        for (const place of [slow, next]) await busyWithoutLine(store, name, place);
+        await store.release(name, holder, PROCESS);
+        fenceOf(await store.tryAcquire(name, second, TTL_MS, next)); // no turn was kept for the other
+        return busyWithoutLine(store, name, slow);
+      }
       const { ticket } = busy(await store.tryAcquire(name, newToken(), TTL_MS, slow));
       busy(await store.tryAcquire(name, newToken(), TTL_MS, next));
       await store.release(name, holder, PROCESS);
@@ -75,6 +98,10 @@ export const waiting: readonly ContractCase[] = [
       await store.tryAcquire(name, newToken(), SHORT_TTL_MS);
       busy(await store.tryAcquire(name, newToken(), TTL_MS, head));
       await elapse(SHORT_TTL_MS + 20);
+      if (!store.capabilities.fairWaiting) {
+        fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
+        return busyWithoutLine(store, name, head);
+      }
       busy(await store.tryAcquire(name, newToken(), TTL_MS));
       fenceOf(await store.tryAcquire(name, newToken(), TTL_MS, head));
     },
@@ -116,7 +143,10 @@ export const waiting: readonly ContractCase[] = [
         for (const { process } of [standby, head]) await store.leave(name, process);
       }
       for (const stop of stops) stop();
-      assert.deepEqual(woken.slice(0, 2).sort(), ['0 turn', '1 standby']);
+      const expected = store.capabilities.fairWaiting
+        ? ['0 turn', '1 standby']
+        : ['0 turn', '1 turn']; // without a line it is everybody's turn
+      assert.deepEqual(woken.slice(0, 2).sort(), expected);
     },
   },
 ];
