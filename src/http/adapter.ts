@@ -1,12 +1,15 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type AppConfig } from '../config/index.js';
+import { answerClientError } from './client-error.js';
 import { codeOfStatus } from './problem-kinds.js';
 import { sendProblem } from './send-problem.js';
 import { build } from './translate.js';
 
 // Longer than the idle connections of the usual balancers (60 s): whoever closes first must be the client.
 const keepAliveTimeout = 72_000;
+// A client that sends byte by byte holds a connection for no longer than this.
+const requestTimeout = 300_000;
 // Longer than any valid id, so that validation answers 400 instead of the router's 414.
 const maxParamLength = 1_000;
 
@@ -14,9 +17,11 @@ const maxParamLength = 1_000;
 export function createAdapter(config: AppConfig): FastifyAdapter {
   return new FastifyAdapter({
     keepAliveTimeout,
+    requestTimeout,
     bodyLimit: config.http.uploadLimitBytes,
     return503OnClosing: false, // its body is Fastify's own; the drain refuses in ours
     routerOptions: { maxParamLength },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, config.instanceId),
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
       sendProblem(reply, build(codeOfStatus(error.statusCode ?? 400), error.message));
     },

@@ -9,6 +9,8 @@ export const PROBLEM_KINDS = {
   validation_failed: { status: 400, title: 'The request does not pass validation' },
   idempotency_key_invalid: { status: 400, title: 'The Idempotency-Key is not valid' },
   idempotency_key_missing: { status: 400, title: 'The Idempotency-Key is missing' },
+  unauthorized: { status: 401, title: 'The request needs a token' },
+  forbidden: { status: 403, title: 'The request is not allowed' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   document_not_found: { status: 404, title: 'There is no such document' },
   conversation_not_found: { status: 404, title: 'There is no such conversation' },
@@ -27,6 +29,8 @@ export const PROBLEM_KINDS = {
     status: 422,
     title: 'The Idempotency-Key belongs to another request',
   },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'The request headers are too large' },
   internal_error: {
     status: 500,
     title: 'The service failed',

@@ -39,18 +39,18 @@ describe('the translation of errors', () => {
     expect(retryAfterSeconds).toBe(1);
   });
 
-  it('answers the framework by status, also where the status has no code of its own', () => {
+  it('answers the framework by status, with the nearest code where the status has none of its own', () => {
     expect(translate(new PayloadTooLargeException('too big')).body).toMatchObject({
       status: 413,
       code: 'payload_too_large',
       detail: 'too big',
     });
     expect(translate(new HttpException('a teapot', 418)).body).toMatchObject({
-      status: 418,
+      status: 400,
       code: 'bad_request',
     });
     expect(translate(new HttpException('secret cause', 502)).body).toMatchObject({
-      status: 502,
+      status: 500,
       code: 'internal_error',
       detail: PROBLEM_KINDS.internal_error.detail,
     });

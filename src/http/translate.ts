@@ -11,7 +11,7 @@ export interface Translation {
 
 /**
  * What the service answers to an error: a lock error as the lock module says; else by the `code` of a feature's error (whose `extension`
- * object, if any, joins the body, and whose `retryAfterSeconds` wins), by the status of the framework's; everything else is a fault, and
+ * object, if any, joins the body, and whose `retryAfterSeconds` wins), by the status of the framework's (one without a code of its own becomes 400 or 500); everything else is a fault, and
  * its message stays in the log.
  */
 export function translate(error: unknown): Translation {
@@ -21,8 +21,7 @@ export function translate(error: unknown): Translation {
     return { body: { ...body, type: problemType(body.code) }, retryAfterSeconds };
   }
   if (error instanceof HttpException) {
-    const status = error.getStatus();
-    return build(codeOfStatus(status), error.message, { status });
+    return build(codeOfStatus(error.getStatus()), error.message);
   }
   if (error instanceof Error && 'code' in error && isProblemCode(error.code)) {
     const extension = 'extension' in error && isObject(error.extension) ? error.extension : {};

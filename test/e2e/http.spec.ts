@@ -33,6 +33,22 @@ describe('what all responses have in common', () => {
     expect(cases[4][0].headers['allow']).toBe('GET, HEAD');
   });
 
+  it('are problem+json also for what is no request', async () => {
+    const port = Number(new URL(test.url).port);
+    for (const [sent, status, code] of [
+      ['GET / HTTP/1.1\r\nhost: a\r\nno colon\r\n\r\n', 400, 'bad_request'],
+      [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ] as const) {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(sent);
+      const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(head).toContain('content-type: application/problem+json');
+      expect(head).toContain('x-served-by: replica-7');
+      expect(JSON.parse(body)).toMatchObject({ status, code });
+    }
+  });
+
   it('are problem+json also where a request arrives when the server is closing already', async () => {
     await using closing = await startApp();
     const { server } = closing.app.getHttpAdapter().getInstance();
