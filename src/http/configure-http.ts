@@ -51,5 +51,9 @@ function endSilentConnections(fastify: FastifyInstance): void {
     socket.once('close', () => silent.delete(socket));
   });
   fastify.server.prependListener('request', ({ socket }) => silent.delete(socket));
-  fastify.addHook('preClose', async () => silent.forEach((socket) => socket.destroy()));
+  fastify.addHook('preClose', async () => {
+    for (const socket of silent) {
+      if (socket.bytesRead === 0) socket.destroy(); // half a request gets its answer
+    }
+  });
 }
