@@ -8,14 +8,14 @@ const CONNECTIONS = 64;
 const GRACE_MS = 3_000;
 
 /** The routes, and the status that each has to answer with. */
-const routes = { open: 201, locked: 423 };
+const routes = { open: 201, asked: 423, locked: 423 };
 
 /**
- * Answers per second of one Nest and Fastify route without a lock, and with `@WithLock` while
- * somebody else holds it, one after the other, in rounds.
+ * Answers per second of one Nest and Fastify route without a lock, with one bare question to Redis and
+ * the framework's own exception, and with `@WithLock` while somebody else holds it, one after the other, in rounds.
  * @param {number} redisPort
  * @param {{ rounds: number, ms: number }} options
- * @returns {Promise<Record<'open' | 'locked', number>[]>}
+ * @returns {Promise<Record<'open' | 'asked' | 'locked', number>[]>}
  */
 export async function measureHttp(redisPort, { rounds, ms }) {
   const child = fork(main, [String(redisPort)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -30,9 +30,10 @@ export async function measureHttp(redisPort, { rounds, ms }) {
     for (const route of Object.keys(routes)) await answersPerSecond(port, route, ms / 2); // warm-up
     const results = [];
     for (let round = 0; round < rounds; round += 1) {
-      const open = await answersPerSecond(port, 'open', ms);
-      const locked = await answersPerSecond(port, 'locked', ms);
-      results.push({ open, locked });
+      const result = {};
+      for (const route of Object.keys(routes))
+        result[route] = await answersPerSecond(port, route, ms);
+      results.push(result);
     }
     return results;
   } finally {

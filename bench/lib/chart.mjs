@@ -40,7 +40,8 @@ const style = `
  * @param {any} report
  * @returns {string} an SVG document
  */
-export function chart({ peers, results }) {
+export function chart({ peers: all, results }) {
+  const peers = all.filter(({ floor }) => !floor);
   const drawn = panels.filter(([, , name]) => results[name]);
   const height = PANEL.top + peers.length * ROW + 12;
   const total = Math.ceil(drawn.length / 2) * height + PANEL.gap;

@@ -1,10 +1,12 @@
 /**
- * A Nest application on Fastify with one route twice, without a lock and with `@WithLock`:
+ * A Nest application on Fastify with one route three times, without a lock, with one bare command, and
+ * with `@WithLock`:
  * `http-main.mjs PORT_OF_REDIS`. Somebody else holds the lock all the time. Sends its own port over
  * IPC, and ends when that closes.
  */
 import 'reflect-metadata';
-import { Controller, Module, Param, Post } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { Controller, HttpException, HttpStatus, Module, Param, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
@@ -15,6 +17,7 @@ import {
   RedisLockStore,
   WithLock,
 } from '../../dist/lock/index.js';
+import { TTL_MS } from './peers.mjs';
 import { decorate } from './decorate.mjs';
 
 const [, , redisPort] = process.argv;
@@ -25,8 +28,18 @@ const newClient = async () => {
   return client;
 };
 
+const bare = await newClient();
+
 class DocumentsController {
   open(id) {
+    return { id, state: 'ready' };
+  }
+
+  /** The least that a lock can cost: one command, and the framework's answer to an exception. */
+  async asked(id) {
+    const key = `lock:doc:${id}`;
+    const reply = await bare.set(key, randomUUID(), 'PX', TTL_MS, 'NX');
+    if (reply !== 'OK') throw new HttpException(`${key} is held`, HttpStatus.LOCKED);
     return { id, state: 'ready' };
   }
 
@@ -35,6 +48,7 @@ class DocumentsController {
   }
 }
 decorate(DocumentsController, 'open', [Post('open/:id/process')], [Param('id')]);
+decorate(DocumentsController, 'asked', [Post('asked/:id/process')], [Param('id')]);
 decorate(
   DocumentsController,
   'locked',

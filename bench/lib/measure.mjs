@@ -36,7 +36,8 @@ export const cases = {
     return { summary: mapValues(rounds, summarizeHandOvers), rounds };
   },
 
-  async hotLock({ tools, pairs, sizes }) {
+  async hotLock({ tools, pairs: all, peers, sizes }) {
+    const pairs = withoutFloor(all, peers);
     const rounds = await interleave(pairs, sizes.hotRounds, (pair) =>
       measureHotLock(tools, pair, { ms: sizes.hotMs, restMs: WORK_MS }),
     );
@@ -45,14 +46,16 @@ export const cases = {
     return { summary, rounds };
   },
 
-  async greedyLock({ tools, pairs, sizes }) {
+  async greedyLock({ tools, pairs: all, peers, sizes }) {
+    const pairs = withoutFloor(all, peers);
     const rounds = await interleave(pairs, sizes.greedyRounds, (pair) =>
       measureHotLock(tools, pair, { ms: sizes.hotMs, restMs: 0 }),
     );
     return { summary: mapValues(rounds, medians), rounds };
   },
 
-  async idleWaiters({ tools, pairs, sizes }) {
+  async idleWaiters({ tools, pairs: all, peers, sizes }) {
+    const pairs = withoutFloor(all, peers);
     const ms = sizes.idleMs;
     const rounds = await interleave(pairs, 1, (pair) =>
       measureIdleWaiters(tools, pair, { waiters: WAITERS, ms }),
@@ -60,7 +63,8 @@ export const cases = {
     return { summary: mapValues(rounds, medians), rounds };
   },
 
-  async loneWaiter({ tools, pairs, sizes }) {
+  async loneWaiter({ tools, pairs: all, peers, sizes }) {
+    const pairs = withoutFloor(all, peers);
     const chosen = sizes.peersHeld ? pairs : pairs.filter(({ id }) => id === 'doclock');
     const ms = sizes.loneIdleMs;
     const rounds = await interleave(chosen, 1, (pair) =>
@@ -99,6 +103,12 @@ async function throughput({ tools, pairs, sizes }, inFlight) {
     measureThroughput(tools, pair, { inFlight, ms: sizes.throughputMs }),
   );
   return { summary: mapValues(rounds, medians), rounds };
+}
+
+/** Where many wait or work at once there is nothing to see without an engine. */
+function withoutFloor(pairs, peers) {
+  const floors = new Set(peers.filter(({ floor }) => floor).map(({ id }) => id));
+  return pairs.filter(({ id }) => !floors.has(id));
 }
 
 const mapValues = (record, change) =>

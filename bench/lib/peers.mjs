@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
  * @property {string} settings how it is used here, where that is not its default
  * @property {boolean} renews whether it keeps a lock longer than its TTL by itself
  * @property {boolean} [baseline] no lock library, but what one could write in ten lines
+ * @property {boolean} [floor] no peer, but what doclock cannot go below: measured where one pair is
  *
  * @typedef {object} OpenOptions
  * @property {number} port
@@ -25,6 +26,7 @@ import { readFileSync } from 'node:fs';
 /** In the order of the table. */
 const ids = [
   'doclock',
+  'doclock-scripts',
   'ioredis-plain',
   'ioredis-autopipelined',
   'redis-semaphore',

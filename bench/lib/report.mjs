@@ -57,7 +57,7 @@ function machineTable({ machine, seconds }) {
 }
 
 function targetsTable({ targets }) {
-  const verdict = { true: 'met', false: '**not met**', undefined: '–' };
+  const verdict = { true: 'met', false: '**not met**', undefined: '' };
   return table(
     ['target', 'wanted', 'measured', ''],
     targets.map(({ what, wanted, measured, met }) => [what, wanted, measured, verdict[met]]),
@@ -125,11 +125,12 @@ function waitingTable({ peers, results }) {
 }
 
 function httpTable({ results }) {
-  const { open, locked } = results.http.summary;
+  const { open, asked, locked } = results.http.summary;
   return table(
     ['route', 'answers/s'],
     [
       ['without a lock, 201', figure(open)],
+      ['one bare SET NX per request, held by somebody else, 423', figure(asked)],
       ['`@WithLock`, held by somebody else, 423', figure(locked)],
     ],
   );

@@ -1,3 +1,4 @@
+import { figure } from './format.mjs';
 import { medianRatio } from './statistics.mjs';
 
 /**
@@ -23,7 +24,7 @@ const words = {
  * @returns {Target[]}
  */
 export function judgeTargets(results, peers) {
-  const others = peers.filter(({ id }) => id !== 'doclock');
+  const others = peers.filter(({ id, floor }) => id !== 'doclock' && !floor);
   const libraries = others.filter(({ baseline }) => !baseline);
   const ours = (name) => results[name]?.summary.doclock;
   const hand = ours('handOver');
@@ -34,6 +35,7 @@ export function judgeTargets(results, peers) {
   const cycles = closest(results.hotLock, 'cyclesPerSecond', others);
   const piped = toBaseline(results.inFlight, 'ioredis-autopipelined');
   const plain = toBaseline(results.sequential, 'ioredis-plain');
+  const floor = floors(results);
   const hotOne = (what) => `One hot lock, ${what}`;
   const heldOnes = (what) => `20 000 held leases, ${what}`;
 
@@ -41,7 +43,9 @@ export function judgeTargets(results, peers) {
     target('64 in flight, of plain ioredis autopipelined', 'at least', 0.9, piped.ratio, piped.cpu),
     target('64 in flight, of the fastest library', 'above', 1, flight.ratio, flight.of),
     target('Sequential, of plain ioredis, fence included', 'at least', 0.9, plain.ratio, plain.cpu),
+    limit('its limit: the scripts alone, of plain ioredis', floor.sequential),
     target('Hand-over between processes, p50', 'at most', 1, hand?.p50Ms, 'ms'),
+    limit('its limit: the scripts alone', floor.handOverMs, ' ms'),
     target('Hand-over between processes, p95', 'at most', 3, hand?.p95Ms, 'ms'),
     target('Commands/s per idle waiter, among sixteen', 'at most', 0.5, asked[0]),
     target('Commands/s per idle waiter, alone', 'at most', 0.5, asked[1]),
@@ -57,7 +61,8 @@ export function judgeTargets(results, peers) {
     target(heldOnes('longest script'), 'at most', 2, held?.longestScriptMs, 'ms'),
     target(heldOnes('lowest life of the TTL'), 'at least', 50, scaled(held?.lowestLifePart), '%'),
     target('423 over HTTP, of the route without a lock', 'at least', 0.5, httpRatio(results.http)),
-  ];
+    limit('its limit: the same answer after one bare question', httpRatio(results.http, 'asked')),
+  ].filter(Boolean);
 }
 
 /**
@@ -110,8 +115,29 @@ function closest(measured, field, peers) {
   return all.sort((a, b) => a.ratio - b.ratio)[0] ?? { ratio: undefined, of: '' };
 }
 
-function httpRatio(measured) {
+/** What stands in the table beside a target that is out of reach: no target itself. */
+function limit(what, value, unit = '') {
+  if (value === undefined) return undefined;
+  return {
+    what: `– ${what}`,
+    wanted: '',
+    value,
+    measured: `${figure(value)}${unit}`,
+    met: undefined,
+  };
+}
+
+/** What doclock's own scripts leave possible, without any engine around them. */
+function floors(results) {
+  const { 'doclock-scripts': alone, 'ioredis-plain': plain } = results.sequential?.rounds ?? {};
+  return {
+    sequential: alone && plain && medianRatio(alone, plain, 'pairsPerSecond'),
+    handOverMs: results.handOver?.summary['doclock-scripts']?.p50Ms,
+  };
+}
+
+function httpRatio(measured, route = 'locked') {
   if (!measured) return undefined;
-  const only = (route) => measured.rounds.http.map((round) => ({ answers: round[route] }));
-  return medianRatio(only('locked'), only('open'), 'answers');
+  const only = (name) => measured.rounds.http.map((round) => ({ answers: round[name] }));
+  return medianRatio(only(route), only('open'), 'answers');
 }
