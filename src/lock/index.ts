@@ -46,7 +46,11 @@ export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export { type LuaCall, type LuaParts, LuaScript } from './stores/redis/lua-script.js';
 export { FencedKeys } from './stores/redis/fenced-keys.js';
-export { redisLockClientOptions } from './stores/redis/redis-client-options.js';
+export {
+  redisLockClientOptions,
+  redisLockClusterOptions,
+} from './stores/redis/redis-client-options.js';
+export type { RedisClient } from './stores/redis/redis-servers.js';
 export { MemoryTickMarks } from './ticks/memory-tick-marks.js';
 export { RedisTickMarks, type RedisTickMarksOptions } from './ticks/redis-tick-marks.js';
 export type { ClaimReply, TickClaim, TickMarks } from './ticks/tick-marks.js';

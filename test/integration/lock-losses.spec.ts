@@ -121,13 +121,3 @@ describe('prefixes', () => {
     await Promise.all([one.release(), two.release()]);
   });
 });
-
-describe('a Cluster client', () => {
-  it('is refused at start, not at the first lock', () => {
-    const cluster = new Redis.Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
-    cluster.on('error', () => undefined);
-    open(cluster, () => cluster.disconnect());
-    const client = cluster as unknown as Redis;
-    expect(() => new RedisLockStore({ client })).toThrow(/Cluster/);
-  });
-});

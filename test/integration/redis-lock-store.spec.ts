@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { LockManager, redisLockClientOptions, RedisLockStore } from '../../src/lock/index.js';
+import { Cluster, Redis } from 'ioredis';
+import {
+  LockManager,
+  redisLockClientOptions,
+  redisLockClusterOptions,
+  RedisLockStore,
+} from '../../src/lock/index.js';
 import { lockScripts } from '../../src/lock/stores/redis/scripts.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { eventually } from '../support/eventually.js';
@@ -264,6 +269,22 @@ describe('unusable clients are refused at start', () => {
     ['maxRetriesPerRequest', { ...redisLockClientOptions, maxRetriesPerRequest: 20 }],
   ])('%s', (option, options) => {
     const unusable = new Redis({ ...options, lazyConnect: true });
+    expect(() => new RedisLockStore({ client: unusable })).toThrow(option);
+    unusable.disconnect();
+  });
+
+  it.each([
+    ['enableOfflineQueue', { enableOfflineQueue: true }],
+    ['retryDelayOnFailover', { retryDelayOnFailover: 100 }],
+    ['clusterNodeRetryStrategy', { clusterNodeRetryStrategy: () => 100 }],
+    ['keyPrefix', { keyPrefix: 'app:' }],
+    ['keyPrefix', { redisOptions: { keyPrefix: 'app:' } }],
+  ])('of a cluster: %s', (option, options) => {
+    const unusable = new Cluster([server], {
+      ...redisLockClusterOptions,
+      ...options,
+      lazyConnect: true,
+    });
     expect(() => new RedisLockStore({ client: unusable })).toThrow(option);
     unusable.disconnect();
   });

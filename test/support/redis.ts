@@ -15,6 +15,8 @@ export interface RedisOptions {
   readonly args?: readonly string[];
   /** A fixed port, for servers that must know each other; a free one by default. */
   readonly port?: number;
+  /** Another program that speaks the same protocol, such as valkey-server. */
+  readonly program?: string;
   /** More of its environment, such as a shifted clock. Without effect where Redis is a Docker image. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -37,7 +39,9 @@ export interface RedisServer extends AsyncDisposable {
 
 /** Starts a Redis server and waits until it answers. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const program = await findRedis();
+  const program = options.program
+    ? { kind: 'program' as const, path: options.program }
+    : await findRedis();
   const port = options.port ?? (await freePort());
   const directory = await mkdtemp(join(tmpdir(), 'redis-'));
   const args = ['--save', '', '--appendonly', 'no', ...(options.args ?? [])];

@@ -58,6 +58,23 @@ describe('several locks at once', () => {
     expect(await heldNames()).toEqual(['doc:2']);
   });
 
+  it('are taken one after the other, with one try each, where the store has them on different servers', async () => {
+    memory.tryAcquireAll = async () => ({ status: 'apart' });
+    store = new FaultyStore(memory);
+    locks = new LockManager({ store, clock });
+    const set = await locks.acquireAll(['doc:2', 'doc:1']);
+    expect(store.asked).toEqual(['tryAcquireAll', 'tryAcquire', 'tryAcquire']);
+    expect(set.leases.map(({ name }) => name)).toEqual(['doc:1', 'doc:2']);
+    await expect(others.acquireAll(['doc:0', 'doc:1'])).rejects.toMatchObject({
+      code: 'LOCK_BUSY',
+      lockName: 'doc:1',
+    });
+    expect(await heldNames()).toEqual(['doc:1', 'doc:2']);
+    await set.release();
+    expect(await heldNames()).toEqual([]);
+    expect(store.asked).not.toContain('leave');
+  });
+
   it('leave nothing behind when the reply is lost', async () => {
     store.next('tryAcquireAll', 'lose-reply');
     const outcome = locks.acquireAll(['doc:1', 'doc:2']).catch((error: unknown) => error);

@@ -75,9 +75,13 @@ export interface TokenOf {
   readonly token: string;
 }
 
-/** All of them, in order, or the one that is in the way. */
+/**
+ * All of them, in order, or the one that is in the way. `apart`: they are on different servers, which
+ * have no common step; nothing was done.
+ */
 export type AcquireAllReply =
   | { readonly status: 'granted'; readonly fences: readonly bigint[]; readonly storeTimeMs: number }
+  | { readonly status: 'apart' }
   | (Omit<BusyReply, 'ticket'> & { readonly name: string });
 
 /**
@@ -131,8 +135,8 @@ export interface LockStore {
   /** With a place: where the lock is busy, the process stands in line for it from then on. */
   tryAcquire(name: string, token: string, ttlMs: number, place?: Place): Promise<AcquireReply>;
   /**
-   * Takes all, or none: one try, one atomic step, nobody stands in line. Absent where the store cannot;
-   * the engine then takes one after the other.
+   * Takes all, or none: one try, one atomic step, nobody stands in line. Absent where the store never
+   * can, `apart` where it cannot for these: the engine then takes one after the other.
    */
   tryAcquireAll?(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply>;
   /** One outcome per renewal, in order. Never rejects. */

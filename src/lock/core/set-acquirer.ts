@@ -5,6 +5,7 @@ import type { LeaseDesk } from './lease-desk.js';
 import { LeaseSet } from './lease-set.js';
 import type { LockOptions } from './lock-options.js';
 import type { AcquireAllReply, AcquireReply, LockStore, TokenOf } from './lock-store.js';
+import { LockUnavailableError } from './lock.errors.js';
 import type { Tries, TryOutcome } from './tries.js';
 
 /** Takes several locks, all or none. */
@@ -60,13 +61,18 @@ export class SetAcquirer {
       attempts.map(({ terms }) => terms),
       options.ttlMs,
     );
+    let areApart = false;
     const outcomes = await Promise.allSettled(
       attempts.map((attempt, index) =>
-        this.tries.try(attempt, options, options.commandTimeoutMs, signal, async () =>
-          partOf(await together, index),
-        ),
+        this.tries.try(attempt, options, options.commandTimeoutMs, signal, async () => {
+          const reply = await together;
+          if (reply.status !== 'apart') return partOf(reply, index);
+          areApart = true;
+          throw nothingDone(attempt.terms.name);
+        }),
       ),
     );
+    if (areApart && !signal?.aborted) return this.takeInOrder(names, options, signal);
     const values = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const leases = values.flatMap((one) => (one.kind === 'granted' ? [one.lease] : []));
     if (leases.length === names.length) return new LeaseSet(leases);
@@ -76,7 +82,7 @@ export class SetAcquirer {
     const trouble = values.find(isTrouble);
     if (trouble) throw trouble.error;
     const reply = await together;
-    if (reply.status === 'granted') throw new Error('granted, and yet not all are held');
+    if (reply.status !== 'busy') throw new Error(`${reply.status}, and yet not all are held`);
     throw this.one.busyError(reply.name, reply);
   }
 
@@ -86,7 +92,13 @@ export class SetAcquirer {
   }
 }
 
-function partOf(reply: AcquireAllReply, index: number): AcquireReply {
+function nothingDone(name: string): LockUnavailableError {
+  return new LockUnavailableError(name, 'the locks are on different servers', {
+    mayHaveRun: false,
+  });
+}
+
+function partOf(reply: Exclude<AcquireAllReply, { status: 'apart' }>, index: number): AcquireReply {
   if (reply.status === 'busy') return { ...reply, ticket: undefined };
   const { storeTimeMs, fences } = reply;
   return { status: 'granted', fence: fences[index] as bigint, storeTimeMs };

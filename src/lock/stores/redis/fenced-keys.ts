@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { LockOptionsError } from '../../core/lock.errors.js';
 import { LuaScript } from './lua-script.js';
+import type { RedisClient } from './redis-servers.js';
 
 const fencedWrite = new LuaScript({ files: ['./fenced-write.lua'] });
 
@@ -11,7 +11,7 @@ const fencedWrite = new LuaScript({ files: ['./fenced-write.lua'] });
  * name only: one key, one lock.
  */
 export class FencedKeys {
-  constructor(private readonly client: Redis) {}
+  constructor(private readonly client: RedisClient) {}
 
   /** Sets the key with the lease's fence. False: a newer holder has written it. One round trip. */
   set(key: string, value: string, fence: bigint): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis-servers.js';
 
 /** What a script is made of: files beside this one, joined in order, `$NAME` replaced by a constant. */
 export interface LuaParts {
@@ -32,7 +32,7 @@ export class LuaScript {
   }
 
   /** One round trip, two after a restart or SCRIPT FLUSH. @throws what the client throws */
-  async run(client: Redis, { keys, args }: LuaCall): Promise<unknown> {
+  async run(client: RedisClient, { keys, args }: LuaCall): Promise<unknown> {
     try {
       return await client.evalsha(this.sha, keys.length, ...keys, ...args);
     } catch (error) {

@@ -1,5 +1,6 @@
-import type { Redis, RedisOptions } from 'ioredis';
+import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../core/lock.errors.js';
+import type { RedisClient } from './redis-servers.js';
 
 /**
  * The client options that locks depend on; spread them into yours: `new Redis({ ...yours,
@@ -19,29 +20,52 @@ export const redisLockClientOptions = Object.freeze({
   reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
 }) satisfies RedisOptions;
 
+/**
+ * The same for a cluster: `new Cluster(nodes, { ...yours, ...redisLockClusterOptions })`; what concerns
+ * each connection, such as a password, goes beside its `redisOptions`. The driver follows redirections,
+ * which are refusals, and repeats nothing else.
+ */
+export const redisLockClusterOptions = Object.freeze({
+  enableOfflineQueue: false,
+  /** 0: a command whose connection broke may have run, and is not sent again. */
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  clusterRetryStrategy: redisLockClientOptions.retryStrategy,
+  redisOptions: Object.freeze({
+    maxRetriesPerRequest: 0,
+    connectTimeout: redisLockClientOptions.connectTimeout,
+    socketTimeout: redisLockClientOptions.socketTimeout,
+  }),
+}) satisfies ClusterOptions;
+
 /** @throws LockOptionsError when the client has an option under which locks would break quietly */
-export function assertUsableClient(client: Redis): void {
-  if (client.isCluster) {
+export function assertUsableClient(client: RedisClient): void {
+  const isCluster = client.isCluster;
+  const { keyPrefix } = client.options;
+  if (keyPrefix) {
     throw new LockOptionsError(
-      'The Redis lock store does not take a Cluster client; pass a Redis client.',
+      `The Redis client has keyPrefix "${keyPrefix}", which would put a lock and its helper keys into different slots. Remove it and use the lock store's own prefix.`,
     );
   }
-  const { options } = client;
-  if (options.keyPrefix) {
+  const options: Readonly<Record<string, unknown>> = { ...client.options };
+  const needed = isCluster ? neededOfCluster : neededOfOne;
+  for (const [name, value] of Object.entries(needed)) {
+    if (options[name] === value) continue;
+    const source = isCluster ? 'redisLockClusterOptions' : 'redisLockClientOptions';
     throw new LockOptionsError(
-      `The Redis client has keyPrefix "${options.keyPrefix}", which would put a lock and its helper keys into different slots. Remove it and use the lock store's own prefix.`,
+      `The Redis client has ${name}: ${String(options[name])}, so the driver itself would repeat or delay lock commands. Set ${name}: ${String(value)}, or spread ${source} into the client's options.`,
     );
-  }
-  for (const name of ['autoResendUnfulfilledCommands', 'enableOfflineQueue'] as const) {
-    if (options[name] !== false) throw unsafe(name, options[name], false);
-  }
-  if (options.maxRetriesPerRequest !== 0) {
-    throw unsafe('maxRetriesPerRequest', options.maxRetriesPerRequest, 0);
   }
 }
 
-function unsafe(name: string, value: unknown, needed: unknown): LockOptionsError {
-  return new LockOptionsError(
-    `The Redis client has ${name}: ${String(value)}, so the driver itself would repeat or delay lock commands. Set ${name}: ${String(needed)}, or spread redisLockClientOptions into the client's options.`,
-  );
-}
+const neededOfOne = {
+  autoResendUnfulfilledCommands: false,
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+};
+
+const neededOfCluster = {
+  enableOfflineQueue: false,
+  retryDelayOnFailover: 0,
+  clusterNodeRetryStrategy: null,
+};

@@ -23,17 +23,20 @@ import {
   storedLock,
 } from './answers.js';
 import { assertUsableClient } from './redis-client-options.js';
+import type { RedisClient, RedisServers } from './redis-servers.js';
 import { RedisSubscriber } from './redis-subscriber.js';
 import { isAboutSlots, ScriptBatch } from './script-batch.js';
 import { type LockScripts, lockScripts } from './scripts.js';
+import { serversOf } from './servers-of.js';
 
 /** What a Redis lock store is made of. */
 export interface RedisLockStoreOptions {
   /**
-   * The client (single server, or Sentinel through its options), made with `redisLockClientOptions`.
-   * The store never closes it; it opens one more connection like it for hints, when somebody waits.
+   * The client: of a single server, or of Sentinel through its options, made with
+   * `redisLockClientOptions`; or of a cluster, made with `redisLockClusterOptions`. The store never closes
+   * it; it opens one more connection like it for hints, when somebody waits.
    */
-  readonly client: Redis;
+  readonly client: RedisClient;
   /**
    * Put before every name; part of the wire format that other clients share.
    * @default 'lock:'
@@ -42,9 +45,9 @@ export interface RedisLockStoreOptions {
 }
 
 /**
- * Locks on one Redis server (6.2 or later), or on the master that Sentinel names. The lock is a
- * plain string key, `lock:<name>`, as every client of the SET NX PX recipe has it; a failover or a
- * restart without persistence can lose it. One round trip per operation.
+ * Locks on one Redis server (6.2 or later; Valkey too), on the master that Sentinel names, or on the
+ * masters of a cluster. The lock is a plain string key, `lock:<name>`, as every client of the SET NX PX
+ * recipe has it; a failover or a restart without persistence can lose it. One round trip per operation.
  */
 export class RedisLockStore implements LockStore {
   readonly kind = 'redis';
@@ -55,17 +58,16 @@ export class RedisLockStore implements LockStore {
     serverTime: true,
     ttlStepMs: 1,
   };
-  private readonly client: Redis;
+  private readonly client: RedisClient;
+  private readonly servers: RedisServers;
   private readonly prefix: string;
   private readonly channel: string;
   private readonly scripts: LockScripts;
   private readonly acquires: ScriptBatch;
   private readonly releases: ScriptBatch;
   private readonly subscriber: RedisSubscriber;
-  private readonly reconnectListeners = new Set<() => void>();
-  private readonly onReady = () => this.reconnectListeners.forEach((listener) => listener());
   /** Cleared for good when the server turns out to spread keys over slots. */
-  private batches = true;
+  private batches: boolean;
 
   /** @throws LockOptionsError for a client or prefix under which locks would break */
   constructor({ client, prefix = 'lock:' }: RedisLockStoreOptions) {
@@ -76,19 +78,20 @@ export class RedisLockStore implements LockStore {
       );
     }
     this.client = client;
+    this.servers = serversOf(client);
+    this.batches = this.servers.isOne;
     this.prefix = prefix;
     this.channel = `${prefix}wake:`;
     this.scripts = lockScripts(this.channel);
     const { acquire, acquireMany, release, releaseMany } = this.scripts;
-    this.acquires = new ScriptBatch(client, { one: acquire, many: acquireMany });
-    this.releases = new ScriptBatch(client, { one: release, many: releaseMany });
-    this.subscriber = new RedisSubscriber(client, this.channel, prefix);
-    client.on('ready', this.onReady);
+    this.acquires = new ScriptBatch(client, { one: acquire, many: acquireMany }, this.batches);
+    this.releases = new ScriptBatch(client, { one: release, many: releaseMany }, this.batches);
+    this.subscriber = new RedisSubscriber(this.servers, this.channel, prefix);
   }
 
   /** Connects a lazy client. A server that is away is no error here: locks are unavailable until it comes. */
   async start(): Promise<void> {
-    if (this.client.status === 'wait') await this.client.connect().catch(() => undefined);
+    await this.servers.start();
   }
 
   async tryAcquire(
@@ -116,7 +119,8 @@ export class RedisLockStore implements LockStore {
       return [lock, fence, queue];
     });
     const args = [ttlMs, ...locks.map(({ token }) => token)];
-    const reply = await this.ask(locks[0]?.name, this.scripts.acquireAll, keys, args);
+    const reply = await this.ask(locks[0]?.name, this.scripts.acquireAll, keys, args).catch(apart);
+    if (reply === 'apart') return { status: 'apart' };
     if ((reply as unknown[])[0] === 1) {
       const [, storeTimeMs, ...fences] = reply as [1, number, ...number[]];
       return { status: 'granted', fences: fences.map(BigInt), storeTimeMs };
@@ -152,12 +156,20 @@ export class RedisLockStore implements LockStore {
     return answer.length === 0 ? null : storedLock(answer);
   }
 
-  /** By SCAN, whose pages of about 500 keys do not stall the server. */
+  /** By SCAN on every master, whose pages of about 500 keys do not stall the server. */
   async *list(): AsyncGenerator<readonly (StoredLock & { readonly name: string })[]> {
+    for (const master of await this.guard(undefined, async () => this.servers.masters())) {
+      yield* this.listOn(master);
+    }
+  }
+
+  private async *listOn(
+    master: Redis,
+  ): AsyncGenerator<readonly (StoredLock & { readonly name: string })[]> {
     const match = `${this.prefix.replaceAll(/[*?[\]\\^]/g, '\\$&')}*`;
     let cursor = '0';
     do {
-      const [next, keys] = await this.scan(cursor, match);
+      const [next, keys] = await this.scan(master, cursor, match);
       cursor = next;
       const names = keys
         .filter((key) => !key.startsWith('{')) // helper keys, where the prefix is empty
@@ -180,13 +192,12 @@ export class RedisLockStore implements LockStore {
   }
 
   onReconnect(listener: () => void): () => void {
-    this.reconnectListeners.add(listener);
-    return () => this.reconnectListeners.delete(listener);
+    return this.servers.onConnect(listener);
   }
 
   async close(): Promise<void> {
-    this.client.off('ready', this.onReady);
     this.subscriber.close();
+    this.servers.close();
   }
 
   private renewEach(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -214,9 +225,13 @@ export class RedisLockStore implements LockStore {
     }
   }
 
-  private scan(cursor: string, match: string): Promise<[cursor: string, keys: string[]]> {
+  private scan(
+    master: Redis,
+    cursor: string,
+    match: string,
+  ): Promise<[cursor: string, keys: string[]]> {
     return this.guard(undefined, () =>
-      this.client.scan(cursor, 'MATCH', match, 'COUNT', 500, 'TYPE', 'string'),
+      master.scan(cursor, 'MATCH', match, 'COUNT', 500, 'TYPE', 'string'),
     );
   }
 
@@ -244,4 +259,10 @@ export class RedisLockStore implements LockStore {
       throw new LockUnavailableError(name, `Redis: ${message}`, { cause, mayHaveRun: !refused });
     }
   }
+}
+
+/** Keys of several slots are no trouble where the engine can take the locks one after the other. */
+function apart(error: unknown): 'apart' {
+  if (error instanceof LockUnavailableError && isAboutSlots(error.cause)) return 'apart';
+  throw error;
 }

@@ -1,5 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { WakeListener, WakeRole } from '../../core/lock-store.js';
+import type { RedisServers } from './redis-servers.js';
+
+/** How long after the end of a connection another one is opened, in ms. */
+const REOPEN_MS = 200;
 
 /** What a message begins with; one that begins with none of these is a turn. */
 const roles: Readonly<Record<string, WakeRole>> = { '?': 'standby', '!': 'revoked' };
@@ -12,10 +16,11 @@ const roles: Readonly<Record<string, WakeRole>> = { '?': 'standby', '!': 'revoke
 export class RedisSubscriber {
   private readonly listeners = new Map<string, WakeListener>();
   private connection: Redis | undefined;
+  private reopening: NodeJS.Timeout | undefined;
   private closed = false;
 
   constructor(
-    private readonly client: Redis,
+    private readonly servers: RedisServers,
     private readonly channelPrefix: string,
     private readonly keyPrefix: string,
   ) {}
@@ -23,7 +28,7 @@ export class RedisSubscriber {
   add(process: string, listener: WakeListener): () => void {
     this.listeners.set(process, listener);
     if (!this.closed) {
-      if (!this.connection) this.connection = this.connect();
+      if (!this.connection) this.open();
       else if (this.connection.status === 'ready') this.subscribe(this.connection, process);
     }
     return () => this.remove(process, listener);
@@ -37,6 +42,7 @@ export class RedisSubscriber {
   close(): void {
     this.closed = true;
     this.listeners.clear();
+    clearTimeout(this.reopening);
     this.connection?.disconnect();
   }
 
@@ -48,12 +54,25 @@ export class RedisSubscriber {
     this.connection.unsubscribe(this.channelPrefix + process).catch(() => undefined);
   }
 
-  private connect(): Redis {
-    const connection = this.client.duplicate({
+  private open(): void {
+    this.connection = this.connect();
+    if (this.connection) this.connection.once('end', () => this.openLater());
+    else this.openLater();
+  }
+
+  private openLater(): void {
+    if (this.closed) return;
+    this.reopening = setTimeout(() => this.open(), REOPEN_MS);
+    this.reopening.unref();
+  }
+
+  private connect(): Redis | undefined {
+    const connection = this.servers.openSubscriber({
       autoResubscribe: false, // done below, to know when
       lazyConnect: false,
       connectionName: 'doclock-subscriber',
     });
+    if (!connection) return undefined;
     // Listening alone is no reason for a process to go on.
     connection.on('connect', () => connection.stream.unref());
     connection.on('ready', () => {

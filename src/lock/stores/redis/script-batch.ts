@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
 import type { LuaCall, LuaScript } from './lua-script.js';
+import type { RedisClient } from './redis-servers.js';
 
 /**
  * Calls that share a command: enough to spare most of the cost, few enough that the server works on
@@ -26,15 +26,16 @@ interface PendingCall extends LuaCall {
 export class ScriptBatch {
   private calls: PendingCall[] = [];
   private inFlight = 0;
-  /** Cleared for good when the server turns out to spread keys over slots. */
-  private together = true;
 
   constructor(
-    private readonly client: Redis,
+    private readonly client: RedisClient,
     private readonly scripts: BatchedScripts,
+    /** Cleared for good when the server turns out to spread keys over slots. */
+    private together: boolean,
   ) {}
 
   run({ keys, args }: LuaCall): Promise<unknown> {
+    if (!this.together) return this.scripts.one.run(this.client, { keys, args });
     return new Promise((resolve, reject) => {
       if (this.calls.push({ keys, args, resolve, reject }) > 1) return;
       if (this.inFlight > 0) setImmediate(() => this.flush());

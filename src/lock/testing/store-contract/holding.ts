@@ -206,6 +206,7 @@ export const holding: readonly ContractCase[] = [
       if (!store.tryAcquireAll) return takesOneAfterTheOther(store, base);
       const locks = ['a', 'b', 'c'].map((end) => ({ name: `${base}:${end}`, token: newToken() }));
       const first = await store.tryAcquireAll(locks, TTL_MS);
+      if (first.status === 'apart') return takesOneAfterTheOther(store, base);
       assert.equal(first.status, 'granted');
       const again = await store.tryAcquireAll(locks, TTL_MS);
       assert.deepEqual(fencesOf(again), fencesOf(first));

@@ -1,0 +1,19 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+
+/** A client of one server (or of the master that Sentinel names), or of a cluster. */
+export type RedisClient = Redis | Cluster;
+
+/** Where the servers of a lock store are, and when one of them has come (back). */
+export interface RedisServers {
+  /** Keys of several locks may go into one command. */
+  readonly isOne: boolean;
+  /** Connects what is not connected yet, and waits for that. Never rejects. */
+  start(): Promise<void>;
+  /** A connection per server that locks are on. @throws where one of them is away */
+  masters(): readonly Redis[];
+  /** A connection of its own for messages; undefined while no server is known. It ends for good, or comes back by itself. */
+  openSubscriber(options: RedisOptions): Redis | undefined;
+  /** Calls `listener` after each (re)connection to a server that locks are on. Returns what ends it. */
+  onConnect(listener: () => void): () => void;
+  close(): void;
+}
