@@ -44,6 +44,10 @@ export type { WithLockOptions } from './nest/with-lock.options.js';
 export type { LockNameFunction } from './nest/with-lock.types.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
+export {
+  RedisWaitLockStore,
+  type RedisWaitLockStoreOptions,
+} from './stores/redis-wait/redis-wait-lock-store.js';
 export { type LuaCall, type LuaParts, LuaScript } from './stores/redis/lua-script.js';
 export { FencedKeys } from './stores/redis/fenced-keys.js';
 export {

@@ -6,6 +6,7 @@ import {
   MemoryLockStore,
   redisLockClientOptions,
   RedisLockStore,
+  RedisWaitLockStore,
   type StoreCapabilities,
 } from '../../src/lock/index.js';
 
@@ -16,6 +17,7 @@ afterAll(() => client.disconnect());
 const stores: Readonly<Record<string, LockStore>> = {
   memory: new MemoryLockStore(),
   redis: new RedisLockStore({ client }),
+  'redis-wait': new RedisWaitLockStore({ client }),
 };
 
 const page = readFileSync('docs/stores.md', 'utf8');

@@ -1,6 +1,10 @@
 import type { LockStore } from '../core/lock-store.js';
 import { LockOptionsError } from '../core/lock.errors.js';
 import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
+import {
+  RedisWaitLockStore,
+  type RedisWaitLockStoreOptions,
+} from '../stores/redis-wait/redis-wait-lock-store.js';
 import { RedisLockStore, type RedisLockStoreOptions } from '../stores/redis/redis-lock-store.js';
 
 /** Locks within this process only. */
@@ -13,8 +17,14 @@ interface RedisStoreOption extends RedisLockStoreOptions {
   readonly kind: 'redis';
 }
 
+/** Locks on one Redis primary, granted only when replicas have them. */
+interface RedisWaitStoreOption extends RedisWaitLockStoreOptions {
+  readonly kind: 'redis-wait';
+}
+
 /** Where locks live: a store of this package by its kind, or any store that passes the contract suite. */
-export type LockStoreOption = MemoryStoreOption | RedisStoreOption | LockStore;
+export type LockStoreOption =
+  MemoryStoreOption | RedisStoreOption | RedisWaitStoreOption | LockStore;
 
 /** Makes the store that an option describes. @throws LockOptionsError for what cannot be one */
 export function createLockStore(option: LockStoreOption): LockStore {
@@ -24,9 +34,11 @@ export function createLockStore(option: LockStoreOption): LockStore {
       return new MemoryLockStore();
     case 'redis':
       return new RedisLockStore({ client: option.client, prefix: option.prefix });
+    case 'redis-wait':
+      return new RedisWaitLockStore(option);
     default:
       throw new LockOptionsError(
-        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client } or a LockStore.`,
+        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client } or a LockStore.`,
       );
   }
 }

@@ -29,6 +29,9 @@ import { isAboutSlots, ScriptBatch } from './script-batch.js';
 import { type LockScripts, lockScripts } from './scripts.js';
 import { serversOf } from './servers-of.js';
 
+/** What lock keys begin with where nothing else is said. */
+export const DEFAULT_LOCK_PREFIX = 'lock:';
+
 /** What a Redis lock store is made of. */
 export interface RedisLockStoreOptions {
   /**
@@ -70,7 +73,7 @@ export class RedisLockStore implements LockStore {
   private batches: boolean;
 
   /** @throws LockOptionsError for a client or prefix under which locks would break */
-  constructor({ client, prefix = 'lock:' }: RedisLockStoreOptions) {
+  constructor({ client, prefix = DEFAULT_LOCK_PREFIX }: RedisLockStoreOptions) {
     assertUsableClient(client);
     if (/[{}\s\p{Cc}]|^[?!]/u.test(prefix)) {
       throw new LockOptionsError(
