@@ -29,15 +29,29 @@ export async function seedConversations(
   return rows.map(({ id }) => id);
 }
 
+/** What tests look at of a conversation. */
+export interface ConversationSign {
+  readonly id: string;
+  readonly question: string;
+}
+
+/** All conversations, in their table and in archives, each as often as it is there. */
+export async function allConversations(
+  database: Database,
+): Promise<{ live: ConversationSign[]; archived: ConversationSign[] }> {
+  const live = await database.kysely
+    .selectFrom('conversations')
+    .select(['id', 'question'])
+    .execute();
+  const archives = await database.kysely.selectFrom('archives').select('gzip').execute();
+  const lines = archives.flatMap(({ gzip }) => gunzipSync(gzip).toString().trimEnd().split('\n'));
+  return { live, archived: lines.map((line) => JSON.parse(line) as ConversationSign) };
+}
+
 /** The ids of all conversations, in their table and in archives, each as often as it is there. */
 export async function conversationIds(
   database: Database,
 ): Promise<{ live: string[]; archived: string[] }> {
-  const live = await database.kysely.selectFrom('conversations').select('id').execute();
-  const archives = await database.kysely.selectFrom('archives').select('gzip').execute();
-  const lines = archives.flatMap(({ gzip }) => gunzipSync(gzip).toString().trimEnd().split('\n'));
-  return {
-    live: live.map(({ id }) => id),
-    archived: lines.map((line) => (JSON.parse(line) as { id: string }).id),
-  };
+  const { live, archived } = await allConversations(database);
+  return { live: live.map(({ id }) => id), archived: archived.map(({ id }) => id) };
 }

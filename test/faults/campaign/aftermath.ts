@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { conversationIds } from '../../support/conversations.js';
+import { allConversations } from '../../support/conversations.js';
 import type { Journal } from './journal.js';
 import type { LibraryDocument } from './library.js';
 import { foundVersion } from './passages.js';
@@ -92,11 +92,12 @@ async function keysOf({ redis }: World): Promise<string[]> {
 
 /** Every conversation that was acknowledged is there once, live or archived; no tick ran twice. */
 export async function nothingIsLostOrDoubled(world: World, journal: Journal): Promise<void> {
-  const { live, archived } = await conversationIds(world.database);
+  const { live, archived } = await allConversations(world.database);
   const times = new Map<string, number>();
-  for (const id of [...live, ...archived]) times.set(id, (times.get(id) ?? 0) + 1);
+  for (const { id } of [...live, ...archived]) times.set(id, (times.get(id) ?? 0) + 1);
+  askedOnceIsThereOnce([...live, ...archived], journal);
   for (const { kind, status, body } of journal.operations) {
-    if (kind !== 'ask' || status !== 201) continue;
+    if ((kind !== 'ask' && kind !== 'ask-once') || status !== 201) continue;
     const { id } = body as { id: string };
     if (!times.has(id)) journal.violation(`conversation ${id} was lost`);
   }
@@ -111,3 +112,28 @@ export async function nothingIsLostOrDoubled(world: World, journal: Journal): Pr
     journal.violation(`the tick of ${new Date(Number(at)).toISOString()} ran ${runs} times`);
   }
 }
+
+/** One key, one conversation, whoever was asked how often and died at what; and every answer is that one. */
+function askedOnceIsThereOnce(
+  conversations: readonly { readonly id: string; readonly question: string }[],
+  journal: Journal,
+): void {
+  const made = new Map<string, string>();
+  for (const { id, question } of conversations) {
+    const other = made.get(question);
+    if (other !== undefined && other !== id && isOnce(question, journal)) {
+      journal.violation(`"${question}" was asked with one key and made ${other} and ${id}`);
+    }
+    made.set(question, id);
+  }
+  for (const { onceAsked, status, body } of journal.operations) {
+    if (onceAsked === undefined || status !== 201) continue;
+    const { id } = body as { id: string };
+    if (made.get(onceAsked) !== id) {
+      journal.violation(`"${onceAsked}" was answered with ${id}, and is ${made.get(onceAsked)}`);
+    }
+  }
+}
+
+const isOnce = (question: string, { operations }: Journal) =>
+  operations.some(({ onceAsked }) => onceAsked === question);

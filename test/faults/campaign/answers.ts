@@ -6,6 +6,7 @@ const ok: Record<OperationKind, readonly number[]> = {
   'process-async': [202],
   search: [200],
   ask: [201],
+  'ask-once': [201],
   archive: [200],
   read: [200],
   delete: [204],
@@ -14,16 +15,27 @@ const ok: Record<OperationKind, readonly number[]> = {
 /** Per status, the codes that each operation may be answered with. */
 const problems: Record<number, Readonly<Record<string, readonly OperationKind[]>>> = {
   404: {
-    document_not_found: ['process', 'process-async', 'search', 'ask', 'read', 'delete'],
+    document_not_found: ['process', 'process-async', 'search', 'ask', 'ask-once', 'read', 'delete'],
   },
+  409: { idempotency_in_progress: ['ask-once'] },
   422: { unreadable_document: ['process'] },
   423: { lock_busy: ['upload', 'process', 'process-async', 'archive', 'delete'] },
   503: {
-    lock_unavailable: ['upload', 'process', 'process-async', 'archive', 'delete', 'read'],
+    lock_unavailable: [
+      'upload',
+      'process',
+      'process-async',
+      'archive',
+      'delete',
+      'read',
+      'ask-once',
+    ],
+    idempotency_mark_lost: ['ask-once'],
+    idempotency_unavailable: ['ask-once'],
     lease_lost: ['upload', 'process', 'process-async', 'archive', 'delete'],
     shutting_down: Object.keys(ok) as OperationKind[],
     database_unavailable: Object.keys(ok) as OperationKind[],
-    embedding_failed: ['process', 'search', 'ask'],
+    embedding_failed: ['process', 'search', 'ask', 'ask-once'],
   },
 };
 

@@ -1,6 +1,14 @@
 /** What one request was for. */
 export type OperationKind =
-  'upload' | 'process' | 'process-async' | 'search' | 'ask' | 'archive' | 'read' | 'delete';
+  | 'upload'
+  | 'process'
+  | 'process-async'
+  | 'search'
+  | 'ask'
+  | 'ask-once'
+  | 'archive'
+  | 'read'
+  | 'delete';
 
 /** One request and what became of it. Times are ms since the epoch on the machine's clock. */
 export interface Operation {
@@ -14,6 +22,8 @@ export interface Operation {
   /** Of a problem; why there was no answer, where there was none. */
   readonly code: string | undefined;
   readonly body: unknown;
+  /** The question that it put with an Idempotency-Key, which is the question itself. */
+  readonly onceAsked?: string | undefined;
 }
 
 /** A fault from its injection to the moment when everything worked again. */

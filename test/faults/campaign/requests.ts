@@ -15,6 +15,8 @@ export interface Wish {
   readonly replica: Replica;
   /** Of an upload. */
   readonly version?: number;
+  /** Of an `ask-once`: the question, and its key. */
+  readonly question?: string;
 }
 
 /** Sends requests, notes what became of them, and judges every answer. */
@@ -26,15 +28,21 @@ export class Requests {
   ) {}
 
   /** Resolves with the outcome, whatever it is. */
-  async send({ kind, document, replica, version = 0 }: Wish): Promise<Operation> {
+  async send(wish: Wish): Promise<Operation> {
+    const { kind, document, replica } = wish;
     const sentAt = Date.now();
-    const { path, init } = requestOf(kind, document, version);
+    const { path, init } = requestOf(wish);
     const signal = AbortSignal.timeout(GIVE_UP_MS);
     const outcome = await replica
       .fetch(path, { ...init, signal })
       .then(read)
       .catch(failed);
-    const about = { kind, document: document.id, replica: replica.name };
+    const about = {
+      kind,
+      document: document.id,
+      replica: replica.name,
+      onceAsked: wish.question,
+    };
     const operation = { ...about, sentAt, endedAt: Date.now(), ...outcome };
     this.journal.operations.push(operation);
     const wrong =
@@ -80,11 +88,10 @@ function codeOf(body: unknown): string | undefined {
   return String(body.code);
 }
 
-function requestOf(
-  kind: OperationKind,
-  document: LibraryDocument,
-  version: number,
-): { path: string; init: RequestInit } {
+function requestOf({ kind, document, version = 0, question: once }: Wish): {
+  path: string;
+  init: RequestInit;
+} {
   const path = `/documents/${document.id}`;
   const question = 'What does the document say of chapter 3?';
   switch (kind) {
@@ -106,6 +113,15 @@ function requestOf(
           method: 'POST',
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ question }),
+        },
+      };
+    case 'ask-once':
+      return {
+        path: `${path}/questions`,
+        init: {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'idempotency-key': `"${once}"` },
+          body: JSON.stringify({ question: once }),
         },
       };
     case 'archive':

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OperationKind } from './journal.js';
+import type { Operation, OperationKind } from './journal.js';
 import type { LibraryDocument } from './library.js';
 import type { Replica } from './replica.js';
 import type { Requests } from './requests.js';
@@ -11,7 +11,8 @@ const weights: Readonly<Record<OperationKind, number>> = {
   process: 34,
   'process-async': 12,
   search: 14,
-  ask: 10,
+  ask: 6,
+  'ask-once': 8,
   archive: 3,
   read: 8,
   delete: 3,
@@ -19,6 +20,11 @@ const weights: Readonly<Record<OperationKind, number>> = {
 const lottery = (Object.keys(weights) as OperationKind[]).flatMap((kind) =>
   Array.from({ length: weights[kind] }, () => kind),
 );
+
+/** Then the client gives up; whether the work was done, it never learns. */
+const MOST_REPETITIONS = 12;
+
+const isFinal = ({ status }: Operation) => status !== undefined && status < 500 && status !== 409;
 
 /** Clients that ask replicas at random for anything, one request after the other each, until they are stopped. */
 export class Workload {
@@ -50,16 +56,33 @@ export class Workload {
     return this.versions;
   }
 
+  /** One operation, sent to two replicas in one instant and repeated until it has an answer: a client that must know. */
+  private async askOnce(random: SeededRandom, document: LibraryDocument): Promise<void> {
+    const question = `What is said in chapter ${this.nextVersion()}?`;
+    const send = () =>
+      this.requests.send({
+        kind: 'ask-once',
+        document,
+        replica: random.pick(this.replicas),
+        question,
+      });
+    let answers: readonly Operation[] = await Promise.all([send(), send()]);
+    for (let turn = 0; turn < MOST_REPETITIONS && !answers.some(isFinal); turn += 1) {
+      await delay(random.whole(100, 600));
+      answers = [await send()];
+    }
+    await send(); // whoever asks again after that gets what there is
+  }
+
   private async run(random: SeededRandom): Promise<void> {
     while (!this.stopped) {
       const document = random.pick(this.library);
       const kind = random.pick(lottery);
-      await this.requests.send({
-        kind,
-        document,
-        replica: random.pick(this.replicas),
-        version: this.nextVersion(),
-      });
+      if (kind === 'ask-once') await this.askOnce(random, document);
+      else {
+        const replica = random.pick(this.replicas);
+        await this.requests.send({ kind, document, replica, version: this.nextVersion() });
+      }
       await delay(random.whole(10, 150));
     }
   }
