@@ -3,7 +3,7 @@ const only = (name, from, allowed, comment) => ({
   name,
   severity: 'error',
   comment,
-  from: { path: from, pathNot: '\\.spec\\.ts$' },
+  from: { path: from, pathNot: '\\.spec(?:-support)?\\.ts$' },
   to: { pathNot: allowed },
 });
 const node =
@@ -64,7 +64,10 @@ module.exports = {
       name: 'stores-behind-the-factory',
       severity: 'error',
       comment: 'only the factory (and the public door, for types and options) knows a store',
-      from: { path: '^src/lock/nest/', pathNot: ['store\\.factory\\.ts$', '\\.spec\\.ts$'] },
+      from: {
+        path: '^src/lock/nest/',
+        pathNot: ['store\\.factory\\.ts$', '\\.spec(?:-support)?\\.ts$'],
+      },
       to: { path: '^src/lock/stores/' },
     },
     {
@@ -102,7 +105,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/(?!app\\.module\\.ts|main\\.ts|health/|dashboard/|metrics/)([^/]+)',
-        pathNot: '\\.spec\\.ts$',
+        pathNot: '\\.spec(?:-support)?\\.ts$',
       },
       to: { path: '^src/(?:health|dashboard|metrics|archive)/', pathNot: '^src/$1' },
     },

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
+import type { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
 import { FaultyStore } from '../testing/faulty-store.js';
-import { ManualClock, settle } from '../testing/manual-clock.js';
+import { type ManualClock, settle } from '../testing/manual-clock.js';
 import { currentLease } from './lock-context.js';
 import { LockManager } from './lock-manager.js';
 import {
@@ -11,6 +11,7 @@ import {
   LockUnavailableError,
   LockWaitTimeoutError,
 } from './lock.errors.js';
+import { TwoEngines } from './two-engines.spec-support.js';
 
 let clock: ManualClock;
 let memory: MemoryLockStore;
@@ -19,11 +20,7 @@ let locks: LockManager;
 let others: LockManager;
 
 beforeEach(() => {
-  clock = new ManualClock();
-  memory = new MemoryLockStore(clock);
-  store = new FaultyStore(memory);
-  locks = new LockManager({ store, clock });
-  others = new LockManager({ store: memory, clock });
+  ({ clock, memory, store, locks, others } = new TwoEngines());
 });
 
 async function heldNames(): Promise<string[]> {
