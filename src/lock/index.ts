@@ -14,8 +14,10 @@ export {
 export { lockName, LockName, type LockNameValue } from './core/lock-name.js';
 export { DEFAULT_LOCK_OPTIONS, type LockOptions } from './core/lock-options.js';
 export type * from './core/lock-store.js';
+export { Semaphore, type SemaphoreHolder } from './core/semaphore.js';
 export {
   LockBusyError,
+  LockClosedError,
   LockError,
   type LockErrorCode,
   LockLostError,

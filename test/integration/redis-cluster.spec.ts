@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { LockBusyError, LockManager, RedisLockStore } from '../../src/lock/index.js';
+import { semaphoreContract } from '../../src/lock/testing/semaphore-contract.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { findRedis } from '../../scripts/support/redis-program.mjs';
 import { eventually } from '../support/eventually.js';
@@ -39,6 +40,12 @@ describeHere('RedisLockStore on a cluster', () => {
 
   describe('keeps the contract', () => {
     it.each(lockStoreContract)('$promise', ({ verify }) => verify({ store, elapse: realTime }));
+  });
+
+  describe('has semaphores that keep theirs', () => {
+    it.each(semaphoreContract)('$promise', ({ verify }) =>
+      verify({ semaphores: (permits) => store.semaphores(permits), elapse: realTime }),
+    );
   });
 
   it('keeps all keys of a lock in one slot, the plain key and the tagged ones', async () => {

@@ -8,6 +8,9 @@ import {
   RedisLockStore,
 } from '../../src/lock/index.js';
 import { lockScripts } from '../../src/lock/stores/redis/scripts.js';
+import { countedRoom } from '../../src/lock/stores/redis/redis-permit-store.js';
+import { permitScripts } from '../../src/lock/stores/redis/permit-scripts.js';
+import { semaphoreContract } from '../../src/lock/testing/semaphore-contract.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { eventually } from '../support/eventually.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
@@ -37,6 +40,12 @@ beforeEach(() => admin.flushall());
 
 describe('RedisLockStore keeps the contract', () => {
   it.each(lockStoreContract)('$promise', ({ verify }) => verify({ store, elapse: realTime }));
+});
+
+describe('RedisLockStore has semaphores that keep theirs', () => {
+  it.each(semaphoreContract)('$promise', ({ verify }) =>
+    verify({ semaphores: (permits) => store.semaphores(permits), elapse: realTime }),
+  );
 });
 
 describe('its wire format', () => {
@@ -304,10 +313,17 @@ describe('scripts', () => {
     expect(text).not.toMatch(/^#!/); // under memory pressure a server must still let us renew and release
   });
 
-  it.each(Object.entries(lockScripts(`odd "prefix\\`)))(
-    '%s loads into a real server',
-    async (_name, { text }) => {
-      expect(await admin.script('LOAD', text)).toMatch(/^[0-9a-f]{40}$/);
-    },
-  );
+  const scripts = {
+    ...lockScripts(`odd "prefix\\`),
+    ...Object.fromEntries(
+      Object.entries(permitScripts('lock:wake:', countedRoom(1).file)).map(([name, script]) => [
+        `permits: ${name}`,
+        script,
+      ]),
+    ),
+  };
+
+  it.each(Object.entries(scripts))('%s loads into a real server', async (_name, { text }) => {
+    expect(await admin.script('LOAD', text)).toMatch(/^[0-9a-f]{40}$/);
+  });
 });

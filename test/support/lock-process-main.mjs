@@ -26,6 +26,12 @@ const tasks = {
     say({ event: 'held', fence: String(lease.fence) });
     process.stdin.resume();
   },
+  /** Holds one of two permits until it is killed. */
+  async 'hold-permit'() {
+    const lease = await locks.semaphore(name, 2).acquire();
+    say({ event: 'held', fence: String(lease.fence) });
+    process.stdin.resume();
+  },
   /** Waits in line for as long as it lives. */
   async wait() {
     say({ event: 'waiting' });

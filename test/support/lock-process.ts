@@ -26,7 +26,7 @@ export class LockProcess {
   }
 
   static start(
-    task: 'hold' | 'wait' | 'leave' | 'block' | 'count',
+    task: 'hold' | 'hold-permit' | 'wait' | 'leave' | 'block' | 'count',
     port: number,
     name: string,
     ttlMs: number,

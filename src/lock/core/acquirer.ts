@@ -6,8 +6,13 @@ import type { LeaseDesk } from './lease-desk.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
 import type { LockOptions } from './lock-options.js';
-import { type LockStore, type Place, SAFETY_MS, TURN_MS } from './lock-store.js';
-import { LockBusyError, LockUnavailableError, LockWaitTimeoutError } from './lock.errors.js';
+import { type BusyReply, type GrantStore, type Place, SAFETY_MS, TURN_MS } from './lock-store.js';
+import {
+  LockBusyError,
+  LockClosedError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+} from './lock.errors.js';
 import type { Owner } from './owner-token.js';
 import type { Tries, TryOutcome } from './tries.js';
 import { type LastAnswer, type Waiter, WaitQueue } from './wait-queue.js';
@@ -27,7 +32,7 @@ export class Acquirer {
   private closing = false;
 
   constructor(
-    private readonly store: LockStore,
+    private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly events: LockEventBus,
     private readonly owner: Owner,
@@ -90,7 +95,7 @@ export class Acquirer {
       case 'granted':
         return outcome.lease;
       case 'busy':
-        throw this.busyError(name, outcome.reply);
+        throw this.busyError(name, this.asAnswer(outcome.reply));
       case 'trouble':
         this.desk.undo(attempt);
         throw outcome.error;
@@ -129,7 +134,7 @@ export class Acquirer {
               attempt = this.tries.newAttempt(name, options);
             }
             waiter.ticket = outcome.reply.ticket;
-            waiter.learn(outcome.reply);
+            waiter.learn(this.asAnswer(outcome.reply));
             pauseMs = Math.min(outcome.reply.remainingMs ?? SAFETY_MS, SAFETY_MS);
             pauseMs += LEAST_PAUSE_MS + this.clock.jitterMs(JITTER_MS);
           } else {
@@ -140,6 +145,10 @@ export class Acquirer {
             }
             if (outcome.spent) attempt = this.tries.newAttempt(name, options);
           }
+        }
+        const { closedUntil } = waiter.lastAnswer;
+        if (closedUntil && remainingMs(closedUntil, this.clock.now()) > left()) {
+          throw this.busyError(name, waiter.lastAnswer);
         }
         await waiter.pause(Math.max(0, Math.min(pauseMs, left())), signal);
         signal?.throwIfAborted();
@@ -212,10 +221,19 @@ export class Acquirer {
     return new LockWaitTimeoutError(name, remaining, retryAfterMs, waitMs);
   }
 
+  private asAnswer({ closedMs, ...reply }: BusyReply): LastAnswer {
+    if (closedMs === undefined) return reply;
+    return { ...reply, closedUntil: plusMs(this.clock.now(), closedMs) };
+  }
+
   /** What a caller is told who finds the lock busy. */
   busyError(name: string, answer: LastAnswer): LockBusyError {
     const ahead = Math.max(this.queue.length(name), answer.queued ?? 0);
-    const { heldForMs, remainingMs: remaining } = answer;
+    const { heldForMs, remainingMs: remaining, closedUntil } = answer;
+    if (closedUntil) {
+      const closedMs = Math.max(0, remainingMs(closedUntil, this.clock.now()));
+      return new LockClosedError(name, closedMs);
+    }
     const family = nameFamily(name);
     const retryAfterMs = this.statistics.retryAfterMs(family, heldForMs, remaining, ahead);
     return new LockBusyError(name, remaining, retryAfterMs);

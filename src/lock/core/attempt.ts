@@ -1,6 +1,6 @@
 import { type Clock, type Instant, plusMs, sleep } from './clock.js';
 import { LockUnavailableError } from './lock.errors.js';
-import type { AcquireReply, LockStore, Place, ReleaseReply } from './lock-store.js';
+import type { AcquireReply, GrantStore, Place, ReleaseReply } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
 
 const FIRST_UNDO_DELAY_MS = 25;
@@ -29,7 +29,7 @@ export class Attempt {
 
   constructor(
     readonly terms: AttemptTerms,
-    private readonly store: LockStore,
+    private readonly store: GrantStore,
     private readonly clock: Clock,
   ) {}
 

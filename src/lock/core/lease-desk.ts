@@ -1,12 +1,14 @@
 import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
-import { type GrantTerms, HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
+import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
 import { checkBounds, driftMarginMs, type LockOptions } from './lock-options.js';
-import type { LockStore } from './lock-store.js';
+import type { AcquireReply, GrantStore } from './lock-store.js';
 import type { LossCode } from './lock.errors.js';
 import { Watchdog } from './watchdog.js';
 import { withDeadline } from './with-deadline.js';
+
+type Granted = Extract<AcquireReply, { status: 'granted' }>;
 
 /** Keeps all leases of one engine from grant to release. */
 export class LeaseDesk implements LeaseKeeper {
@@ -17,7 +19,7 @@ export class LeaseDesk implements LeaseKeeper {
   private readonly stopListening: () => void;
 
   constructor(
-    private readonly store: LockStore,
+    private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly events: LockEventBus,
     /** The work under a lease is over, after so many ms. */
@@ -33,7 +35,7 @@ export class LeaseDesk implements LeaseKeeper {
    */
   admit(
     attempt: Attempt,
-    { fence, storeTimeMs }: Pick<GrantTerms, 'fence' | 'storeTimeMs'>,
+    { fence, permit, storeTimeMs }: Granted,
     sentAt: Instant,
     options: LockOptions,
   ): HeldLease | null {
@@ -45,7 +47,8 @@ export class LeaseDesk implements LeaseKeeper {
     }
     attempt.handOver();
     const { maxHoldMs, commandTimeoutMs } = options;
-    const terms = { name, token, fence, storeTimeMs, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
+    const given = { fence, permit, storeTimeMs };
+    const terms = { name, token, ...given, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
     const lease = new HeldLease(terms, attempt, this.clock, this);
     this.held.add(lease);
     this.watchdog.watch(lease);

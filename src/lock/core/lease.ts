@@ -19,6 +19,8 @@ export interface Lease {
   readonly fence: bigint;
   /** The fence of one of the lease's names; most leases have one. @throws LockOptionsError for another name */
   fenceOf(name: string | LockName): bigint;
+  /** Which of several things was granted: the member of a pool. undefined for locks and semaphores. */
+  readonly permit?: string | undefined;
   /** The store's own clock when the lock was granted, in ms since the Unix epoch. */
   readonly storeTimeMs: number;
   /** The TTL that the watchdog renews with, in ms. */
@@ -55,6 +57,7 @@ export interface GrantTerms {
   readonly name: string;
   readonly token: string;
   readonly fence: bigint;
+  readonly permit: string | undefined;
   readonly storeTimeMs: number;
   readonly ttlMs: number;
   readonly maxHoldMs: number;
@@ -68,6 +71,7 @@ export class HeldLease implements Lease {
   readonly name: string;
   readonly token: string;
   readonly fence: bigint;
+  readonly permit: string | undefined;
   readonly storeTimeMs: number;
   readonly grantedAt: Instant;
   ttlMs: number;
@@ -94,6 +98,7 @@ export class HeldLease implements Lease {
     this.name = terms.name;
     this.token = terms.token;
     this.fence = terms.fence;
+    this.permit = terms.permit;
     this.storeTimeMs = terms.storeTimeMs;
     this.ttlMs = terms.ttlMs;
     this.grantedAt = terms.sentAt;

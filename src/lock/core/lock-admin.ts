@@ -1,8 +1,7 @@
 import type { Clock } from './clock.js';
 import type { LockStore, StoredLock } from './lock-store.js';
-import { LockUnavailableError } from './lock.errors.js';
 import { type Owner, parseToken } from './owner-token.js';
-import { withDeadline } from './with-deadline.js';
+import { verdictWithin } from './with-deadline.js';
 
 /** A lock as seen from outside; never its token. Durations in ms. */
 export interface LockState {
@@ -71,13 +70,8 @@ export class LockAdmin {
     }
   }
 
-  private async bounded<T>(name: string | undefined, operation: Promise<T>): Promise<T> {
-    try {
-      return await withDeadline(operation, this.clock, this.timeoutMs);
-    } catch (error) {
-      if (error instanceof LockUnavailableError) throw error;
-      throw new LockUnavailableError(name, (error as Error).message, { cause: error });
-    }
+  private bounded<T>(name: string | undefined, operation: Promise<T>): Promise<T> {
+    return verdictWithin(operation, this.clock, this.timeoutMs, name);
   }
 }
 

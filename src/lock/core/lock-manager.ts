@@ -1,39 +1,21 @@
 import { hostname } from 'node:os';
-import { Acquirer } from './acquirer.js';
 import { type Clock, SystemClock } from './clock.js';
+import { type AcquireOptions, GrantEngine, type RunOptions, runUnder } from './grant-engine.js';
 import { Hold, sharedHold } from './hold.js';
-import { HoldStatistics } from './hold-statistics.js';
 import type { Lease } from './lease.js';
-import { LeaseDesk } from './lease-desk.js';
 import type { LeaseSet } from './lease-set.js';
 import { LockAdmin, type LockState, type RevokeOutcome } from './lock-admin.js';
 import { enterContext, heldInContext } from './lock-context.js';
 import { LockEventBus } from './lock-events.js';
-import { LockName, nameFamily, sortedNames } from './lock-name.js';
+import { LockName, sortedNames } from './lock-name.js';
 import { type LockOptions, resolveLockOptions } from './lock-options.js';
 import type { LockStore } from './lock-store.js';
-import { LockBusyError, LockOptionsError, LockReentryError } from './lock.errors.js';
-import { newProcessId } from './owner-token.js';
+import { LockOptionsError, LockReentryError } from './lock.errors.js';
+import type { Semaphore } from './semaphore.js';
+import { Semaphores } from './semaphores.js';
 import { SetAcquirer } from './set-acquirer.js';
-import { Tries } from './tries.js';
 
-/** How long aborted work may take to let go of its lock before the shutdown does it. */
-const ABORT_GRACE_MS = 1_000;
-
-/** Options of one call, beside those of the engine. */
-export interface AcquireOptions extends Partial<LockOptions> {
-  /** Gives up trying or waiting when it aborts; the call then rejects with its reason. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Options of `run`. */
-export interface RunOptions extends AcquireOptions {
-  /**
-   * Share the lease of the same name that this async context holds already, instead of failing.
-   * @default false
-   */
-  readonly reentrant?: boolean | undefined;
-}
+export type { AcquireOptions, RunOptions } from './grant-engine.js';
 
 /** One lock, or several that are taken together. */
 export type LockNames = string | LockName | readonly (string | LockName)[];
@@ -62,8 +44,8 @@ export class LockManager {
   /** The options of calls that give none. */
   readonly defaults: LockOptions;
   private readonly store: LockStore;
-  private readonly desk: LeaseDesk;
-  private readonly acquirer: Acquirer;
+  private readonly engine: GrantEngine;
+  private readonly permits: Semaphores;
   private readonly sets: SetAcquirer;
   private readonly admin: LockAdmin;
 
@@ -82,14 +64,11 @@ export class LockManager {
     }
     this.store = store;
     this.defaults = resolveLockOptions(defaults);
-    const owner = { process: newProcessId(), label: instanceId };
-    const statistics = new HoldStatistics();
-    this.desk = new LeaseDesk(store, clock, this.events, (name, heldMs) =>
-      statistics.record(nameFamily(name), heldMs),
-    );
-    const tries = new Tries(store, clock, owner, this.desk);
-    this.acquirer = new Acquirer(store, clock, this.events, owner, this.desk, tries, statistics);
-    this.sets = new SetAcquirer(store, clock, this.desk, tries, this.acquirer);
+    const parts = { clock, events: this.events, label: instanceId, defaults: this.defaults };
+    this.engine = new GrantEngine({ store, ...parts });
+    const { owner, desk, tries, acquirer } = this.engine;
+    this.permits = new Semaphores(store, parts);
+    this.sets = new SetAcquirer(store, clock, desk, tries, acquirer);
     this.admin = new LockAdmin(store, clock, owner.process, this.defaults.commandTimeoutMs);
   }
 
@@ -113,16 +92,7 @@ export class LockManager {
       | [options: RunOptions, work: (lease: Lease) => T | Promise<T>]
   ): Promise<T> {
     const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
-    const hold = await this.hold(name, options);
-    let result: T;
-    try {
-      result = await hold.enter(() => work(hold.lease));
-    } catch (error) {
-      await hold.end();
-      throw error;
-    }
-    await hold.end({ result });
-    return result;
+    return runUnder(await this.hold(name, options), work);
   }
 
   /**
@@ -131,16 +101,13 @@ export class LockManager {
    * @throws as `run` before the work
    */
   async hold(name: LockNames, options: RunOptions = {}): Promise<Hold> {
-    const { reentrant = false, signal, ...given } = options;
     const names = sortedNames(name);
-    const outer = names.map((one) => heldInContext(this, one));
+    if (names.length === 1) return this.engine.hold(names[0] as string, options);
+    const { reentrant = false, signal, ...given } = options;
+    const outer = names.map((one) => heldInContext(this.engine, one));
     if (outer.some((one) => one)) return sharedHold(names, outer, reentrant);
-    const resolved = resolveLockOptions(given, this.defaults);
-    const lease =
-      names.length === 1
-        ? await this.acquirer.take(names[0] as string, resolved, signal)
-        : await this.sets.take(names, resolved, signal);
-    return new Hold(lease, (work) => enterContext(this, lease, work), true);
+    const lease = await this.sets.take(names, resolveLockOptions(given, this.defaults), signal);
+    return new Hold(lease, (work) => enterContext(this.engine, lease, work), true);
   }
 
   /**
@@ -149,10 +116,7 @@ export class LockManager {
    * LockOptionsError, or the signal's reason
    */
   async acquire(name: string | LockName, options: AcquireOptions = {}): Promise<Lease> {
-    const { signal, ...given } = options;
-    const { escaped } = LockName.of(name);
-    if (heldInContext(this, escaped)) throw new LockReentryError(escaped);
-    return this.acquirer.take(escaped, resolveLockOptions(given, this.defaults), signal);
+    return this.engine.acquire(LockName.of(name).escaped, options);
   }
 
   /** One try, one round trip: a lease, or null where somebody else holds the lock. @throws as `acquire`, but never busy */
@@ -160,12 +124,18 @@ export class LockManager {
     name: string | LockName,
     options: Omit<AcquireOptions, 'waitMs'> = {},
   ): Promise<Lease | null> {
-    try {
-      return await this.acquire(name, { ...options, waitMs: 0 });
-    } catch (error) {
-      if (error instanceof LockBusyError) return null;
-      throw error;
-    }
+    return this.engine.tryAcquire(LockName.of(name).escaped, options);
+  }
+
+  /**
+   * A counting semaphore: up to `permits` (1 to 1000) leases under one name at once, otherwise as
+   * locks are. Its name is apart from the lock of the same name. Costs nothing until it is used.
+   * Every process counts all holders against its own number of permits, so where numbers differ (in a
+   * rolling change) the largest one is the limit.
+   * @throws LockOptionsError where the store cannot
+   */
+  semaphore(name: string | LockName, permits: number): Semaphore {
+    return this.permits.of(LockName.of(name).escaped, permits);
   }
 
   /**
@@ -180,7 +150,7 @@ export class LockManager {
     const { signal, ...given } = options;
     const wanted = sortedNames(names);
     for (const name of wanted) {
-      if (heldInContext(this, name)) throw new LockReentryError(name);
+      if (heldInContext(this.engine, name)) throw new LockReentryError(name);
     }
     return this.sets.take(wanted, resolveLockOptions(given, this.defaults), signal);
   }
@@ -216,14 +186,13 @@ export class LockManager {
    * everything. Never rejects. The store stays open (see `close`).
    */
   async shutdown(graceMs: number): Promise<void> {
-    this.acquirer.stop();
-    await this.desk.drain(graceMs, ABORT_GRACE_MS);
+    await Promise.all([this.engine.shutdown(graceMs), this.permits.shutdown(graceMs)]);
   }
 
   /** Ends what the store has opened. Call it after `shutdown`. */
   async close(): Promise<void> {
-    this.acquirer.stop();
-    this.desk.close();
+    this.engine.close();
+    this.permits.close();
     await this.store.close();
   }
 }

@@ -6,6 +6,8 @@ export type AcquireReply =
       readonly fence: bigint;
       /** The store's own clock at the grant, in ms since the Unix epoch. */
       readonly storeTimeMs: number;
+      /** Which of several things was granted, where the store gives one of several (a pool's member). */
+      readonly permit?: string | undefined;
     }
   | BusyReply;
 
@@ -20,6 +22,11 @@ export interface BusyReply {
   readonly queued: number;
   /** The asking process's ticket, if it stands in line. */
   readonly ticket: string | undefined;
+  /**
+   * For so long nothing is granted to anybody, whoever lets go, in ms: waiting for less is in vain.
+   * Infinity: until somebody intervenes. Absent where that is not so.
+   */
+  readonly closedMs?: number | undefined;
 }
 
 /**
@@ -106,12 +113,23 @@ export interface StoreCapabilities {
   readonly ttlStepMs: number;
 }
 
+/** A permit of a semaphore that somebody holds. */
+export interface PermitHolder {
+  readonly token: string;
+  readonly fence: bigint;
+  /** In ms. */
+  readonly remainingMs: number;
+  /** Which of several things it is; undefined where they are all the same. */
+  readonly permit: string | undefined;
+}
+
 /**
- * The port between the engine and a lock store. Names are escaped (LockName.escaped), tokens are
+ * What the engine needs of whatever it takes and keeps: a lock, or a semaphore's permit. Names are escaped (LockName.escaped), tokens are
  * the engine's. Every operation is one atomic step on the store, with the store's own clock.
  *
  * A store must guarantee:
- * - at most one token per name at any time, until its TTL has passed on the store's clock;
+ * - at most one token per name at any time (of a semaphore: as many as it has permits), until its TTL
+ *   has passed on the store's clock;
  * - a repeated `tryAcquire` with the token that already holds the lock is granted again, with the
  *   full TTL (or more, if it has more left) and the same fence; fences rise strictly with every
  *   change of owner;
@@ -126,25 +144,48 @@ export interface StoreCapabilities {
  *
  * It need not bound the time of an operation: the engine does, and undoes what it gave up.
  */
-export interface LockStore {
+export interface GrantStore {
   /** Short and stable, for logs and metrics: `memory`, `redis`. */
   readonly kind: string;
-  readonly capabilities: StoreCapabilities;
-  /** Checks what can be checked before the first lock. @throws with thing, cause and fix */
-  start(): Promise<void>;
   /** With a place: where the lock is busy, the process stands in line for it from then on. */
   tryAcquire(name: string, token: string, ttlMs: number, place?: Place): Promise<AcquireReply>;
-  /**
-   * Takes all, or none: one try, one atomic step, nobody stands in line. Absent where the store never
-   * can, `apart` where it cannot for these: the engine then takes one after the other.
-   */
-  tryAcquireAll?(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply>;
   /** One outcome per renewal, in order. Never rejects. */
   renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]>;
   /** Deletes the lock if `token` holds it, and wakes the head of the line. */
   release(name: string, token: string, process: string): Promise<ReleaseReply>;
   /** Gives the process's place in the line up, and with it a turn that may have been reserved for it. */
   leave(name: string, process: string): Promise<void>;
+  /**
+   * Calls `listener` when it is the process's turn; messages may be lost or late. Costs one
+   * subscription per process. Returns what ends it.
+   */
+  onWake(process: string, listener: WakeListener): () => void;
+  /** Calls `listener` after each reconnection or change of role. Returns what ends it. */
+  onReconnect(listener: () => void): () => void;
+}
+
+/** The permits of semaphores that have the same number of them, held by up to so many tokens at once. */
+export interface PermitStore extends GrantStore {
+  /** Who holds permits, those that end first first. */
+  holders(name: string): Promise<readonly PermitHolder[]>;
+}
+
+/** The port between the engine and a lock store. */
+export interface LockStore extends GrantStore {
+  readonly capabilities: StoreCapabilities;
+  /** Checks what can be checked before the first lock. @throws with thing, cause and fix */
+  start(): Promise<void>;
+  /**
+   * Takes all, or none: one try, one atomic step, nobody stands in line. Absent where the store never
+   * can, `apart` where it cannot for these: the engine then takes one after the other.
+   */
+  tryAcquireAll?(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply>;
+  /**
+   * A view of this store for semaphores of so many permits, which share nothing with the locks of the
+   * same names. It counts every holder, whatever number of permits he knows, and grants while there
+   * are fewer than its own. Absent where the store cannot.
+   */
+  semaphores?(permits: number): PermitStore;
   /** The lock as it is, or null where nobody holds it. */
   inspect(name: string): Promise<StoredLock | null>;
   /**
@@ -157,13 +198,6 @@ export interface LockStore {
    * it is released or its TTL has passed. Tells the process. False where that token does not hold it.
    */
   revoke(name: string, token: string, process: string): Promise<boolean>;
-  /**
-   * Calls `listener` when it is the process's turn; messages may be lost or late. Costs one
-   * subscription per process. Returns what ends it.
-   */
-  onWake(process: string, listener: WakeListener): () => void;
-  /** Calls `listener` after each reconnection or change of role. Returns what ends it. */
-  onReconnect(listener: () => void): () => void;
   /** Ends what the store itself opened; a client that was handed in stays open. */
   close(): Promise<void>;
 }

@@ -41,6 +41,19 @@ export class LockBusyError extends LockError {
   }
 }
 
+/** Nothing is granted to anybody for longer than the caller would wait: told at once. */
+export class LockClosedError extends LockBusyError {
+  constructor(
+    lockName: string,
+    /** For so long, in ms; Infinity: until somebody intervenes. */
+    readonly closedMs: number,
+  ) {
+    const until = Number.isFinite(closedMs) ? closedMs : undefined;
+    const message = `"${lockName}" grants nothing ${until === undefined ? 'until somebody intervenes' : `for ${Math.ceil(until)} ms`}. Try again then.`;
+    super(lockName, until, until ?? 0, message);
+  }
+}
+
 /** The lock stayed busy for all of `waitMs`. */
 export class LockWaitTimeoutError extends LockBusyError {
   override readonly code = 'LOCK_WAIT_TIMEOUT';

@@ -3,7 +3,7 @@ import type { Clock } from './clock.js';
 import type { HeldLease } from './lease.js';
 import type { LeaseDesk } from './lease-desk.js';
 import type { LockOptions } from './lock-options.js';
-import type { AcquireReply, BusyReply, LockStore } from './lock-store.js';
+import type { AcquireReply, BusyReply, GrantStore } from './lock-store.js';
 import { LockUnavailableError } from './lock.errors.js';
 import { newToken, type Owner } from './owner-token.js';
 
@@ -20,7 +20,7 @@ export type TryOutcome =
 /** Makes attempts and turns their replies into leases. */
 export class Tries {
   constructor(
-    private readonly store: LockStore,
+    private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly owner: Owner,
     private readonly desk: LeaseDesk,

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from './clock.js';
+import type { CancelTimer, Clock, Instant } from './clock.js';
 import type { LockUnavailableError } from './lock.errors.js';
 
 /** What the store last said of a lock that others wait for. */
@@ -6,6 +6,8 @@ export interface LastAnswer {
   readonly remainingMs?: number | undefined;
   readonly heldForMs?: number | undefined;
   readonly queued?: number | undefined;
+  /** Until then nothing is granted to anybody. */
+  readonly closedUntil?: Instant | undefined;
   readonly trouble?: LockUnavailableError | undefined;
 }
 
@@ -40,6 +42,8 @@ export class Waiter {
 
   learn(answer: LastAnswer): void {
     this.line.lastAnswer = answer;
+    // Those behind may have no time left to wait for that.
+    if (answer.closedUntil) this.line.waiters.slice(1).forEach((one) => one.wake());
   }
 
   get ticket(): string | undefined {

@@ -2,7 +2,7 @@ import { type CancelTimer, type Clock, elapsedMs, remainingMs } from './clock.js
 import { DueTimes } from './due-times.js';
 import type { HeldLease } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
-import type { LockStore, RenewOutcome } from './lock-store.js';
+import type { GrantStore, RenewOutcome } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
 
 /** Locks renewed by one command: large enough to spare round trips, small enough not to stall a server. */
@@ -27,7 +27,7 @@ export class Watchdog {
   private timerAtMs = Infinity;
 
   constructor(
-    private readonly store: LockStore,
+    private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly events: LockEventBus,
   ) {}

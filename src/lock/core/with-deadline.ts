@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import { LockUnavailableError } from './lock.errors.js';
 
 /** Marks that an operation was given up on before it answered. */
 export class DeadlineError extends Error {
@@ -39,4 +40,19 @@ export function withDeadline<T>(
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
   });
+}
+
+/** The store's answer, within a time. @throws LockUnavailableError, whatever the trouble is */
+export async function verdictWithin<T>(
+  operation: Promise<T>,
+  clock: Clock,
+  timeoutMs: number,
+  name: string | undefined,
+): Promise<T> {
+  try {
+    return await withDeadline(operation, clock, timeoutMs);
+  } catch (error) {
+    if (error instanceof LockUnavailableError) throw error;
+    throw new LockUnavailableError(name, (error as Error).message, { cause: error });
+  }
 }

@@ -1,4 +1,11 @@
-import type { LockStore, Place, StoreCapabilities, WakeListener } from '../core/lock-store.js';
+import type {
+  GrantStore,
+  LockStore,
+  PermitStore,
+  Place,
+  StoreCapabilities,
+  WakeListener,
+} from '../core/lock-store.js';
 import { LockUnavailableError } from '../core/lock.errors.js';
 
 type Operation =
@@ -17,6 +24,8 @@ export class FaultyStore implements LockStore {
   readonly capabilities: StoreCapabilities;
   /** Absent where the inner store cannot. */
   readonly tryAcquireAll?: NonNullable<LockStore['tryAcquireAll']>;
+  /** Absent where the inner store cannot. Its faults are those of the same operations of locks. */
+  readonly semaphores?: NonNullable<LockStore['semaphores']>;
   /** While true, every wake-up is lost. */
   deaf = false;
   /** Operations that the engine has asked for, in order. */
@@ -34,6 +43,8 @@ export class FaultyStore implements LockStore {
       this.tryAcquireAll = (locks, ttlMs) =>
         this.pass('tryAcquireAll', () => together(locks, ttlMs));
     }
+    const semaphores = inner.semaphores?.bind(inner);
+    if (semaphores) this.semaphores = (permits) => this.permits(semaphores(permits));
   }
 
   /** The next `operation` meets `fault`; several calls queue up. */
@@ -73,15 +84,31 @@ export class FaultyStore implements LockStore {
   list = () => this.inner.list();
   revoke = (name: string, token: string, process: string) =>
     this.pass('revoke', () => this.inner.revoke(name, token, process));
-  onWake = (process: string, listener: WakeListener) =>
-    this.inner.onWake(process, (name, role) => {
-      if (!this.deaf) listener(name, role);
-    });
+  onWake = (process: string, listener: WakeListener) => this.heard(this.inner, process, listener);
   onReconnect = (listener: () => void) => {
     this.reconnectListeners.add(listener);
     return () => this.reconnectListeners.delete(listener);
   };
   close = () => this.inner.close();
+
+  private permits(inner: PermitStore): PermitStore {
+    return {
+      kind: inner.kind,
+      tryAcquire: (...args) => this.pass('tryAcquire', () => inner.tryAcquire(...args)),
+      renew: (renewals) => this.pass('renew', () => inner.renew(renewals)),
+      release: (...args) => this.pass('release', () => inner.release(...args)),
+      leave: (...args) => this.pass('leave', () => inner.leave(...args)),
+      holders: (name) => this.pass('inspect', () => inner.holders(name)),
+      onWake: (process, listener) => this.heard(inner, process, listener),
+      onReconnect: this.onReconnect,
+    };
+  }
+
+  private heard(inner: GrantStore, process: string, listener: WakeListener): () => void {
+    return inner.onWake(process, (name, role) => {
+      if (!this.deaf) listener(name, role);
+    });
+  }
 
   private pass<T>(operation: Operation, act: () => Promise<T>): Promise<T> {
     this.asked.push(operation);

@@ -56,6 +56,11 @@ export class MemoryLine {
     return { endsMs: this.turn.endsMs, isNew: true };
   }
 
+  /** There is nothing to take: whoever had the turn has not missed it. */
+  forgetTurn(): void {
+    this.turn = undefined;
+  }
+
   /** The processes to wake: the head, and the one that looks whether the head took its turn. */
   toWake(): [head: string | undefined, standby: string | undefined] {
     const [head, standby] = this.inOrder();

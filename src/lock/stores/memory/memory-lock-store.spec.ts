@@ -1,12 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { ManualClock } from '../../testing/manual-clock.js';
 import { lockStoreContract } from '../../testing/store-contract.js';
+import { semaphoreContract } from '../../testing/semaphore-contract.js';
 import { MemoryLockStore } from './memory-lock-store.js';
 
 describe('MemoryLockStore', () => {
   it.each(lockStoreContract)('$promise', async ({ verify }) => {
     const clock = new ManualClock();
     await verify({ store: new MemoryLockStore(clock), elapse: (ms) => clock.advance(ms) });
+  });
+
+  it.each(semaphoreContract)('with semaphores: $promise', async ({ verify }) => {
+    const clock = new ManualClock();
+    const store = new MemoryLockStore(clock);
+    await verify({
+      semaphores: (permits) => store.semaphores(permits),
+      elapse: (ms) => clock.advance(ms),
+    });
   });
 
   it('raises the fence even when the wall clock steps back', async () => {

@@ -11,6 +11,7 @@ import type {
   AcquireReply,
   LockStore,
   BusyReply,
+  PermitStore,
   Place,
   ReleaseReply,
   Renewal,
@@ -19,11 +20,9 @@ import type {
   TokenOf,
   WakeListener,
 } from '../../core/lock-store.js';
+import { MemoryFences } from './memory-fences.js';
 import { MemoryLine } from './memory-line.js';
-
-/** As long as the Redis store keeps a fence after its grant. */
-const FENCE_LIFE_MS = 86_400_000;
-const SWEEP_EVERY = 10_000;
+import { countedRoom, MemoryPermits, MemoryPermitStore } from './memory-permit-store.js';
 
 type Grant = Extract<AcquireReply, { status: 'granted' }>;
 
@@ -50,10 +49,10 @@ export class MemoryLockStore implements LockStore {
     ttlStepMs: 1,
   };
   private readonly locks = new Map<string, Entry>();
-  private readonly fences = new Map<string, bigint>();
+  private readonly fences = new MemoryFences((now) => this.forgetExpired(now));
+  private readonly permits = new MemoryPermits();
   private readonly lines = new Map<string, MemoryLine>();
   private readonly listeners = new Map<string, WakeListener>();
-  private grantsUntilSweep = SWEEP_EVERY;
 
   constructor(private readonly clock: Clock = new SystemClock()) {}
 
@@ -77,6 +76,10 @@ export class MemoryLockStore implements LockStore {
     }
     const fences = locks.map(({ name, token }) => this.take(name, token, ttlMs, now).fence);
     return { status: 'granted', fences, storeTimeMs: now.wallMs };
+  }
+
+  semaphores(permits: number): PermitStore {
+    return new MemoryPermitStore(this.clock, countedRoom(permits), this.permits);
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -162,7 +165,7 @@ export class MemoryLockStore implements LockStore {
   private take(name: string, token: string, ttlMs: number, now: Instant, place?: Place): Grant {
     if (place) this.giveUp(name, place.process);
     const held = this.live(name, now);
-    const fence = held?.fence ?? this.mint(name, now);
+    const fence = held?.fence ?? this.fences.mint(name, now);
     const expiresAt = held ? this.longerLife(held, ttlMs, now) : plusMs(now, ttlMs);
     this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt, revoked: false });
     return { status: 'granted', fence, storeTimeMs: now.wallMs };
@@ -232,21 +235,8 @@ export class MemoryLockStore implements LockStore {
     return undefined;
   }
 
-  private mint(name: string, now: Instant): bigint {
-    const clockMicros = BigInt(Math.floor(now.wallMs * 1000));
-    const last = this.fences.get(name) ?? 0n;
-    const fence = clockMicros > last ? clockMicros : last + 1n;
-    this.fences.set(name, fence);
-    this.grantsUntilSweep -= 1;
-    if (this.grantsUntilSweep === 0) this.sweep(now);
-    return fence;
-  }
-
-  /** Forgets expired locks and old fences, so that nothing stays behind for names never used again. */
-  private sweep(now: Instant): void {
-    this.grantsUntilSweep = SWEEP_EVERY;
+  /** So that nothing stays behind for names never used again. */
+  private forgetExpired(now: Instant): void {
     for (const name of this.locks.keys()) this.live(name, now);
-    const oldest = BigInt(Math.floor((now.wallMs - FENCE_LIFE_MS) * 1000));
-    for (const [name, fence] of this.fences) if (fence < oldest) this.fences.delete(name);
   }
 }

@@ -13,29 +13,10 @@ if holder == ARGV[1] and last then
   return {1, last, math.floor(now / 1000)}
 end
 
--- The place in the line, taken or refreshed; a process that was taken out comes back with its old ticket.
--- Returns the ticket and the length of the line.
-local function stand_in_line()
-  local line = read_line(KEYS[3])
-  local ticket, newest, length = nil, 0, #line
-  for i = 1, #line do
-    if line[i][1] == asking then ticket = line[i][2] end
-    newest = line[i][2]
-  end
-  if not ticket then
-    ticket = tonumber(ARGV[4]) or math.max(newest + 1, now)
-    length = length + 1
-  end
-  local printed = string.format('%.0f', ticket)
-  redis.call('HSET', KEYS[3], asking, printed .. ' ' .. string.format('%.0f', now))
-  redis.call('PEXPIRE', KEYS[3], KEEP_MS)
-  return printed, length
-end
-
 local function busy(ms, held_for_ms)
   redis.call('HDEL', KEYS[3], '@none') -- a read-only replica must fail here, not give a verdict
   if not asking then return {0, ms, held_for_ms, redis.call('HLEN', KEYS[3]), ''} end
-  local ticket, length = stand_in_line()
+  local ticket, length = stand_in_line(KEYS[3], asking, ARGV[4], now)
   return {0, ms, held_for_ms, length, ticket}
 end
 

@@ -22,11 +22,17 @@ local function held_ms(last, now)
   return math.max(0, math.floor((now - last) / 1000))
 end
 
--- Gives the lock to the token, with a fence above all earlier ones. Returns the fence.
-local function grant(lock, fence_key, last, token, ttl, now)
+-- A fence above all earlier ones, written down.
+local function mint(fence_key, last, now)
   local fence = math.max((last or 0) + 1, now)
   -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
   redis.call('SET', fence_key, fence, 'EXAT', math.floor(fence / 1000000) + 86400)
+  return fence
+end
+
+-- Gives the lock to the token. Returns the fence.
+local function grant(lock, fence_key, last, token, ttl, now)
+  local fence = mint(fence_key, last, now)
   redis.call('SET', lock, token, 'PX', ttl)
   return fence
 end

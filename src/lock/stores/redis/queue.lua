@@ -31,6 +31,25 @@ local function read_line(queue)
   return line, turn_of, turn_ends
 end
 
+-- The place in the line, taken or refreshed; a process that was taken out comes back with its old ticket.
+-- Returns the ticket and the length of the line.
+local function stand_in_line(queue, asking, old_ticket, now)
+  local line = read_line(queue)
+  local ticket, newest, length = nil, 0, #line
+  for i = 1, #line do
+    if line[i][1] == asking then ticket = line[i][2] end
+    newest = line[i][2]
+  end
+  if not ticket then
+    ticket = tonumber(old_ticket) or math.max(newest + 1, now)
+    length = length + 1
+  end
+  local printed = string.format('%.0f', ticket)
+  redis.call('HSET', queue, asking, printed .. ' ' .. string.format('%.0f', now))
+  redis.call('PEXPIRE', queue, KEEP_MS)
+  return printed, length
+end
+
 -- The line without those at its front that are dead or have missed their turn: they are taken out.
 -- Whoever is asking lives. Returns the living line, and until when the turn of its head is reserved (0: not).
 local function living_line(queue, asking, now)

@@ -69,3 +69,11 @@ const neededOfCluster = {
   retryDelayOnFailover: 0,
   clusterNodeRetryStrategy: null,
 };
+
+/** @throws LockOptionsError for a prefix that would break a key's hash tag or a message */
+export function assertUsablePrefix(prefix: string): void {
+  if (!/[{}\s\p{Cc}]|^[?!]/u.test(prefix)) return;
+  throw new LockOptionsError(
+    `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters, or begins with ? or !; use plain characters such as "lock:".`,
+  );
+}

@@ -3,6 +3,7 @@ import type {
   AcquireAllReply,
   AcquireReply,
   LockStore,
+  PermitStore,
   Place,
   ReleaseReply,
   Renewal,
@@ -11,7 +12,7 @@ import type {
   TokenOf,
   WakeListener,
 } from '../../core/lock-store.js';
-import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
+import { LockUnavailableError } from '../../core/lock.errors.js';
 import { lockKeys } from './lock-keys.js';
 import type { LuaScript } from './lua-script.js';
 import {
@@ -22,12 +23,14 @@ import {
   renewOutcomes,
   storedLock,
 } from './answers.js';
-import { assertUsableClient } from './redis-client-options.js';
+import { assertUsableClient, assertUsablePrefix } from './redis-client-options.js';
+import { countedRoom, RedisPermitStore } from './redis-permit-store.js';
 import type { RedisClient, RedisServers } from './redis-servers.js';
 import { RedisSubscriber } from './redis-subscriber.js';
 import { isAboutSlots, ScriptBatch } from './script-batch.js';
 import { type LockScripts, lockScripts } from './scripts.js';
 import { serversOf } from './servers-of.js';
+import { verdict } from './verdict.js';
 
 /** What lock keys begin with where nothing else is said. */
 export const DEFAULT_LOCK_PREFIX = 'lock:';
@@ -75,11 +78,7 @@ export class RedisLockStore implements LockStore {
   /** @throws LockOptionsError for a client or prefix under which locks would break */
   constructor({ client, prefix = DEFAULT_LOCK_PREFIX }: RedisLockStoreOptions) {
     assertUsableClient(client);
-    if (/[{}\s\p{Cc}]|^[?!]/u.test(prefix)) {
-      throw new LockOptionsError(
-        `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters, or begins with ? or !; use plain characters such as "lock:".`,
-      );
-    }
+    assertUsablePrefix(prefix);
     this.client = client;
     this.servers = serversOf(client);
     this.batches = this.servers.isOne;
@@ -130,6 +129,12 @@ export class RedisLockStore implements LockStore {
     }
     const [, index, remaining, heldFor, queued] = reply as [0, number, number, number, number];
     return { ...busyReply(remaining, heldFor, queued), name: locks[index - 1]?.name ?? '' };
+  }
+
+  semaphores(permits: number): PermitStore {
+    const { client, prefix, servers, subscriber } = this;
+    const room = countedRoom(permits);
+    return new RedisPermitStore({ client, prefix, room, shared: { servers, subscriber } });
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -247,20 +252,8 @@ export class RedisLockStore implements LockStore {
     return this.guard(name, () => script.run(this.client, { keys, args }));
   }
 
-  /** @throws LockUnavailableError, whatever the trouble is */
-  private async guard<T>(name: string | undefined, command: () => Promise<T>): Promise<T> {
-    const { status } = this.client;
-    if (status !== 'ready') {
-      const cause = new Error(`the connection to Redis is not ready (${status})`);
-      throw new LockUnavailableError(name, cause.message, { cause, mayHaveRun: false });
-    }
-    try {
-      return await command();
-    } catch (cause) {
-      const { message } = cause as Error;
-      const refused = (cause as Error).name === 'ReplyError';
-      throw new LockUnavailableError(name, `Redis: ${message}`, { cause, mayHaveRun: !refused });
-    }
+  private guard<T>(name: string | undefined, command: () => Promise<T>): Promise<T> {
+    return verdict(this.client, name, command);
   }
 }
 

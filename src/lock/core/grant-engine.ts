@@ -1,0 +1,139 @@
+import { Acquirer } from './acquirer.js';
+import type { Clock } from './clock.js';
+import { Hold, sharedHold } from './hold.js';
+import { HoldStatistics } from './hold-statistics.js';
+import type { HeldLease, Lease } from './lease.js';
+import { LeaseDesk } from './lease-desk.js';
+import { enterContext, heldInContext } from './lock-context.js';
+import type { LockEventBus } from './lock-events.js';
+import { nameFamily } from './lock-name.js';
+import { type LockOptions, resolveLockOptions } from './lock-options.js';
+import type { GrantStore } from './lock-store.js';
+import { LockBusyError, LockReentryError } from './lock.errors.js';
+import { newProcessId, type Owner } from './owner-token.js';
+import { Tries } from './tries.js';
+import { verdictWithin } from './with-deadline.js';
+
+/** How long aborted work may take to let go before the shutdown does it. */
+const ABORT_GRACE_MS = 1_000;
+
+/** Options of one call, beside those of the engine. */
+export interface AcquireOptions extends Partial<LockOptions> {
+  /** Gives up trying or waiting when it aborts; the call then rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `run`. */
+export interface RunOptions extends AcquireOptions {
+  /**
+   * Share the lease of the same name that this async context holds already, instead of failing.
+   * @default false
+   */
+  readonly reentrant?: boolean | undefined;
+}
+
+/** What an engine is made of. */
+export interface GrantEngineOptions {
+  readonly store: GrantStore;
+  readonly clock: Clock;
+  readonly events: LockEventBus;
+  /** Shown as the holder's label. */
+  readonly label: string;
+  readonly defaults: LockOptions;
+}
+
+/**
+ * Takes, keeps and lets go of what one store grants: leases with a watchdog, a line of waiters, the
+ * undoing of what may have arrived. Locks, semaphores and pools are faces of it. Names are escaped.
+ */
+export class GrantEngine {
+  readonly defaults: LockOptions;
+  readonly owner: Owner;
+  readonly desk: LeaseDesk;
+  readonly tries: Tries;
+  readonly acquirer: Acquirer;
+
+  private readonly clock: Clock;
+
+  constructor({ store, clock, events, label, defaults }: GrantEngineOptions) {
+    this.defaults = defaults;
+    this.clock = clock;
+    this.owner = { process: newProcessId(), label };
+    const statistics = new HoldStatistics();
+    this.desk = new LeaseDesk(store, clock, events, (name, heldMs) =>
+      statistics.record(nameFamily(name), heldMs),
+    );
+    this.tries = new Tries(store, clock, this.owner, this.desk);
+    this.acquirer = new Acquirer(
+      store,
+      clock,
+      events,
+      this.owner,
+      this.desk,
+      this.tries,
+      statistics,
+    );
+  }
+
+  /** Waits up to `waitMs`. The caller releases. @throws as `LockManager.acquire` */
+  async acquire(name: string, options: AcquireOptions = {}): Promise<HeldLease> {
+    const { signal, ...given } = options;
+    if (heldInContext(this, name)) throw new LockReentryError(name);
+    return this.acquirer.take(name, resolveLockOptions(given, this.defaults), signal);
+  }
+
+  /** One try: null where it is busy. @throws as `acquire`, but never busy */
+  async tryAcquire(
+    name: string,
+    options: Omit<AcquireOptions, 'waitMs'> = {},
+  ): Promise<HeldLease | null> {
+    try {
+      return await this.acquire(name, { ...options, waitMs: 0 });
+    } catch (error) {
+      if (error instanceof LockBusyError) return null;
+      throw error;
+    }
+  }
+
+  /** A lease to enter as often as needed, or the one that this async context holds already. */
+  async hold(name: string, options: RunOptions = {}): Promise<Hold> {
+    const { reentrant = false, ...given } = options;
+    const outer = heldInContext(this, name);
+    if (outer) return sharedHold([name], [outer], reentrant);
+    const lease = await this.acquire(name, given);
+    return new Hold(lease, (work) => enterContext(this, lease, work), true);
+  }
+
+  /** What the store answers to a look at it, within the time of a command. @throws LockUnavailableError */
+  answer<T>(name: string, operation: Promise<T>): Promise<T> {
+    return verdictWithin(operation, this.clock, this.defaults.commandTimeoutMs, name);
+  }
+
+  /** Stops granting, lets holders finish for up to `graceMs`, aborts and releases the rest. Never rejects. */
+  async shutdown(graceMs: number): Promise<void> {
+    this.acquirer.stop();
+    await this.desk.drain(graceMs, ABORT_GRACE_MS);
+  }
+
+  /** Call it after `shutdown`. */
+  close(): void {
+    this.acquirer.stop();
+    this.desk.close();
+  }
+}
+
+/**
+ * Does the work under what `hold` holds, and ends it. The work's own error always wins.
+ * @throws LockLostError (with `result`) where the lease was not held to the end
+ */
+export async function runUnder<T>(hold: Hold, work: (lease: Lease) => T | Promise<T>): Promise<T> {
+  let result: T;
+  try {
+    result = await hold.enter(() => work(hold.lease));
+  } catch (error) {
+    await hold.end();
+    throw error;
+  }
+  await hold.end({ result });
+  return result;
+}

@@ -1,0 +1,200 @@
+import type {
+  AcquireReply,
+  PermitHolder,
+  PermitStore,
+  Place,
+  ReleaseReply,
+  Renewal,
+  RenewOutcome,
+  WakeListener,
+} from '../../core/lock-store.js';
+import type { LuaScript } from './lua-script.js';
+import { permitScripts } from './permit-scripts.js';
+import { assertUsableClient, assertUsablePrefix } from './redis-client-options.js';
+import type { RedisClient, RedisServers } from './redis-servers.js';
+import { RedisSubscriber } from './redis-subscriber.js';
+import { serversOf } from './servers-of.js';
+import { verdict } from './verdict.js';
+
+/**
+ * The rule that says which permit is next: a piece of Lua that defines `choose(now)` and
+ * `granted(permit, now)`, as count-room.lua does and explains. It finds its arguments in `ROOM`, and
+ * its own key in KEYS[5].
+ */
+export interface RoomScript {
+  readonly file: URL;
+  readonly args: readonly (string | number)[];
+}
+
+interface Connections {
+  readonly servers: RedisServers;
+  readonly subscriber: RedisSubscriber;
+}
+
+/** What a Redis permit store is made of. */
+export interface RedisPermitStoreOptions {
+  /** Made with `redisLockClientOptions` or `redisLockClusterOptions`; stays open. */
+  readonly client: RedisClient;
+  /** Put before every name; without braces and white space. */
+  readonly prefix: string;
+  readonly room: RoomScript;
+  /** Those of the lock store whose semaphores these are; else the store opens its own. */
+  readonly shared?: Connections | undefined;
+}
+
+/** Up to `permits` holders, whoever they are. */
+export function countedRoom(permits: number): RoomScript {
+  return { file: new URL('./count-room.lua', import.meta.url), args: [permits] };
+}
+
+type AcquireAnswer =
+  | [granted: 1, fence: string, storeTimeMs: number, permit: string]
+  | [
+      busy: 0,
+      remainingMs: number,
+      heldForMs: number,
+      queued: number,
+      ticket: string,
+      closedMs: number,
+    ];
+
+/**
+ * Permits on Redis, as its locks are: who holds what until when is kept twice, as a sorted set and as a hash,
+ * on the server's time; the keys of a name share a slot. One round trip per operation.
+ */
+export class RedisPermitStore implements PermitStore {
+  readonly kind = 'redis';
+  private readonly client: RedisClient;
+  private readonly prefix: string;
+  private readonly room: RoomScript;
+  private readonly scripts: ReturnType<typeof permitScripts>;
+  private readonly connections: Connections;
+  private readonly ownsConnections: boolean;
+
+  /** @throws LockOptionsError for a client or prefix under which permits would break */
+  constructor({ client, prefix, room, shared }: RedisPermitStoreOptions) {
+    assertUsableClient(client);
+    assertUsablePrefix(prefix);
+    this.client = client;
+    this.prefix = prefix;
+    this.room = room;
+    const channel = `${prefix}wake:`;
+    this.scripts = permitScripts(channel, room.file);
+    this.ownsConnections = shared === undefined;
+    this.connections = shared ?? ownConnections(client, channel, prefix);
+  }
+
+  async tryAcquire(
+    name: string,
+    token: string,
+    ttlMs: number,
+    place?: Place,
+  ): Promise<AcquireReply> {
+    const standing = [place?.process ?? '', place?.ticket ?? ''];
+    const args = [this.prefix + name, token, ttlMs, ...standing, ...this.room.args];
+    const answer = (await this.ask(name, this.scripts.acquire, args)) as AcquireAnswer;
+    if (answer[0] === 1) {
+      const [, fence, storeTimeMs, permit] = answer;
+      return { status: 'granted', fence: BigInt(fence), storeTimeMs, permit: named(permit) };
+    }
+    const [, remainingMs, heldForMs, queued, ticket, closedMs] = answer;
+    return {
+      status: 'busy',
+      remainingMs: known(remainingMs),
+      heldForMs: known(heldForMs),
+      queued,
+      ticket: named(ticket),
+      closedMs: closedMs === -2 ? Infinity : known(closedMs),
+    };
+  }
+
+  /** One script for each name, all in flight together. */
+  async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
+    const indexes = new Map<string, number[]>();
+    renewals.forEach(({ name }, index) => {
+      const those = indexes.get(name);
+      if (those) those.push(index);
+      else indexes.set(name, [index]);
+    });
+    const outcomes = renewals.map((): RenewOutcome => 'unknown');
+    await Promise.all(
+      [...indexes].map(async ([name, those]) => {
+        const args = those.flatMap((index) => {
+          const { token = '', ttlMs = 0 } = renewals[index] ?? {};
+          return [token, ttlMs];
+        });
+        // No answer, no verdict: all of them stay unknown.
+        const answers = await this.ask(name, this.scripts.renew, args).catch(() => []);
+        (answers as number[]).forEach((answer, at) => {
+          outcomes[those[at] ?? -1] = answer === 1 ? 'renewed' : 'not-owner';
+        });
+      }),
+    );
+    return outcomes;
+  }
+
+  async release(name: string, token: string, process: string): Promise<ReleaseReply> {
+    const args = [this.prefix + name, token, ...this.room.args];
+    const reply = await this.ask(name, this.scripts.release, args);
+    // Next is another waiter of the same process: no message was needed for that.
+    if (reply === 2) this.connections.subscriber.tell(process, name, 'turn');
+    return reply === 0 ? 'not-held' : 'released';
+  }
+
+  async leave(name: string, process: string): Promise<void> {
+    const args = [this.prefix + name, process, ...this.room.args];
+    await this.ask(name, this.scripts.leave, args);
+  }
+
+  async holders(name: string): Promise<readonly PermitHolder[]> {
+    const answer = await this.ask(name, this.scripts.holders, []);
+    return (answer as [string, string, number, string][]).map(
+      ([token, fence, remainingMs, permit]) => ({
+        token,
+        fence: BigInt(fence),
+        remainingMs,
+        permit: named(permit),
+      }),
+    );
+  }
+
+  onWake(process: string, listener: WakeListener): () => void {
+    return this.connections.subscriber.add(process, listener);
+  }
+
+  onReconnect(listener: () => void): () => void {
+    return this.connections.servers.onConnect(listener);
+  }
+
+  /** Ends what the store itself opened. */
+  close(): void {
+    if (!this.ownsConnections) return;
+    this.connections.subscriber.close();
+    this.connections.servers.close();
+  }
+
+  private ask(
+    name: string,
+    script: LuaScript,
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    const permits = `{${this.prefix}${name}}:permits`;
+    const parts = [':holders', ':fence', ':queue', ':room'].map((part) => permits + part);
+    return verdict(this.client, name, () =>
+      script.run(this.client, { keys: [permits, ...parts], args }),
+    );
+  }
+}
+
+function ownConnections(client: RedisClient, channel: string, prefix: string): Connections {
+  const servers = serversOf(client);
+  return { servers, subscriber: new RedisSubscriber(servers, channel, prefix) };
+}
+
+function known(ms: number): number | undefined {
+  return ms < 0 ? undefined : ms;
+}
+
+function named(text: string): string | undefined {
+  return text === '' ? undefined : text;
+}

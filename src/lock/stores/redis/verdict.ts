@@ -1,0 +1,22 @@
+import { LockUnavailableError } from '../../core/lock.errors.js';
+import type { RedisClient } from './redis-servers.js';
+
+/** What the server answers to a command. @throws LockUnavailableError, whatever the trouble is */
+export async function verdict<T>(
+  client: RedisClient,
+  name: string | undefined,
+  command: () => Promise<T>,
+): Promise<T> {
+  const { status } = client;
+  if (status !== 'ready') {
+    const cause = new Error(`the connection to Redis is not ready (${status})`);
+    throw new LockUnavailableError(name, cause.message, { cause, mayHaveRun: false });
+  }
+  try {
+    return await command();
+  } catch (cause) {
+    const { message } = cause as Error;
+    const refused = (cause as Error).name === 'ReplyError';
+    throw new LockUnavailableError(name, `Redis: ${message}`, { cause, mayHaveRun: !refused });
+  }
+}
