@@ -89,7 +89,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/([^/]+)/' },
       to: {
-        path: '^src/(?:documents|conversations|archive|idempotency|key-pool|dashboard|health|metrics|http)/',
+        path: '^src/(?:documents|conversations|archive|administration|idempotency|key-pool|dashboard|health|metrics|http)/',
         pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'],
       },
     },
@@ -107,7 +107,7 @@ module.exports = {
         path: '^src/(?!app\\.module\\.ts|main\\.ts|health/|dashboard/|metrics/)([^/]+)',
         pathNot: '\\.spec(?:-support)?\\.ts$',
       },
-      to: { path: '^src/(?:health|dashboard|metrics|archive)/', pathNot: '^src/$1' },
+      to: { path: '^src/(?:health|dashboard|metrics|archive|administration)/', pathNot: '^src/$1' },
     },
   ],
   options: {

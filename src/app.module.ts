@@ -1,4 +1,6 @@
 import { type DynamicModule, Module, type OnModuleDestroy } from '@nestjs/common';
+import { type FastifyRequest } from 'fastify';
+import { AdministrationModule } from './administration/index.js';
 import { ArchiveModule } from './archive/index.js';
 import { APP_CONFIG, type AppConfig, ConfigModule } from './config/index.js';
 import { ConversationsModule } from './conversations/index.js';
@@ -49,6 +51,7 @@ export class AppModule implements OnModuleDestroy {
         DocumentsModule,
         ConversationsModule,
         ArchiveModule,
+        AdministrationModule,
         HealthModule,
       ],
     };
@@ -85,6 +88,7 @@ function idempotencyOptions(
       const headers = { 'content-type': PROBLEM_MEDIA_TYPE };
       return { status: body.status, headers, body: JSON.stringify(body) };
     },
+    principal: (request) => (request as FastifyRequest).principal?.name ?? 'nobody',
     track: (run) => drain.track(run),
   };
 }

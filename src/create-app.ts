@@ -19,6 +19,6 @@ export async function createApp(
     createAdapter(config),
     { bodyParser: false, abortOnError: false, logger },
   );
-  configureHttp(app);
+  await configureHttp(app);
   return app;
 }

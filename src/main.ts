@@ -1,6 +1,7 @@
 import { type LoggerService } from '@nestjs/common';
 import { type AppConfig, loadConfig } from './config/index.js';
 import { createApp } from './create-app.js';
+import { accessNotice } from './http/index.js';
 import { ServiceLogger } from './service-logger.js';
 
 // How much longer than the drain the rest of the shutdown may take before the process ends by force.
@@ -37,6 +38,8 @@ async function start(): Promise<void> {
 
 function announce(logger: LoggerService, config: AppConfig, url: string): void {
   logger.log(`${config.instanceId} listens on ${url}.`);
+  const notice = accessNotice(config);
+  if (notice !== undefined) logger.warn(notice);
   if (config.lock.store === 'memory') {
     logger.log(
       'Locks live in this process only (LOCK_STORE=memory). Set REDIS_URL to share them between processes.',

@@ -10,7 +10,7 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
-import { Drain } from '../http/index.js';
+import { Drain, Rules } from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { ScheduledJobs } from '../lock/schedule/index.js';
 import { ARCHIVE_JOB } from './archive-job.js';
@@ -19,6 +19,8 @@ import { type ArchivePage, ArchivesRepository } from './archives.repository.js';
 import { PageQuery } from './dto/page-query.dto.js';
 import { type TickPage, TickHistory } from './tick-history.js';
 import { unpackArchive } from './unpack-archive.js';
+
+const adminOnly = { access: 'admin' } as const;
 
 /** The archives, and the archiver by hand. */
 @Controller()
@@ -31,6 +33,7 @@ export class ArchiveController {
   ) {}
 
   @Post('archive/run')
+  @Rules(adminOnly)
   @Idempotent()
   @HttpCode(200)
   run(): Promise<unknown> {
@@ -38,16 +41,19 @@ export class ArchiveController {
   }
 
   @Get('archive/ticks')
+  @Rules(adminOnly)
   ticks(@Query() query: PageQuery): Promise<TickPage> {
     return this.history.list(query);
   }
 
   @Get('archives')
+  @Rules(adminOnly)
   list(@Query() query: PageQuery): Promise<ArchivePage> {
     return this.archives.list(query);
   }
 
   @Get('archives/:id')
+  @Rules(adminOnly)
   async content(
     @Param('id', ParseUUIDPipe) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -14,14 +14,27 @@ export interface AppConfig {
   readonly instanceId: string;
   readonly http: {
     readonly host: string;
+    /** Whether only this machine can reach it. */
+    readonly isLoopback: boolean;
     /** 0 lets the system choose. */
     readonly port: number;
-    /** The largest request body, in bytes. */
+    /** The largest upload, in bytes. */
     readonly uploadLimitBytes: number;
     /** How long requests and background work may go on after SIGTERM. */
     readonly shutdownGraceMs: number;
     /** How long after SIGTERM requests are still taken while the replica already says that it is not ready. */
     readonly shutdownDelayMs: number;
+    /** Whose `X-Forwarded-For` is believed: addresses, networks, or Fastify's words for some. */
+    readonly trustProxy: readonly string[];
+    /** What one client may send to one route that writes; 0: as much as it likes. */
+    readonly rateLimitPerMinute: number;
+  };
+  /** Who may do what; see Principals. */
+  readonly access: {
+    /** SHA-256 of every token that may write, in hex. */
+    readonly apiTokens: readonly string[];
+    /** SHA-256 of the token that may do everything, in hex. */
+    readonly adminToken: string | null;
   };
   /** An absolute path. */
   readonly dataDir: string;

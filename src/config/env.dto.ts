@@ -24,6 +24,34 @@ export class Env {
 
   @IfSet()
   @Form(
+    /^[\w.~+/-]{16,200}=*(\s*,\s*[\w.~+/-]{16,200}=*)*$/,
+    'must be a list, with commas, of tokens of 16 to 200 letters, digits, ".", "_", "~", "+", "/" or "-" each',
+  )
+  API_TOKENS: string | undefined = undefined;
+
+  @IfSet()
+  @Form(
+    /^[\w.~+/-]{16,200}=*$/,
+    'must be 16 to 200 letters, digits, ".", "_", "~", "+", "/" or "-"',
+  )
+  ADMIN_TOKEN: string | undefined = undefined;
+
+  @OneOf('true', 'false')
+  API_OPEN: string = 'false';
+
+  @IfSet()
+  @Form(
+    /^[A-Za-z0-9.:/]+(\s*,\s*[A-Za-z0-9.:/]+)*$/,
+    'must be a list, with commas, of addresses, networks (10.0.0.0/8), or the words loopback, linklocal and uniquelocal',
+  )
+  TRUST_PROXY: string | undefined = undefined;
+
+  @IfSet()
+  @WholeNumber(0, 1_000_000)
+  RATE_LIMIT_PER_MINUTE: number | undefined = undefined;
+
+  @IfSet()
+  @Form(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
     'must be 1 to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit',
   )
@@ -117,6 +145,7 @@ export class Env {
 /** The settings that are numbers; the environment only knows text. */
 export const NUMERIC_SETTINGS: ReadonlySet<string> = new Set([
   'EMBED_WORKERS',
+  'RATE_LIMIT_PER_MINUTE',
   ...Object.entries(new Env()).flatMap(([name, value]) =>
     typeof value === 'number' ? [name] : [],
   ),

@@ -4,8 +4,8 @@ import { Env, NUMERIC_SETTINGS } from './env.dto.js';
 /** Settings as text, the shape of `process.env`. */
 export type RawEnv = Readonly<Record<string, string | undefined>>;
 
-// These may hold a password, which must not reach a log.
-const secret = /_URL$/;
+// These are secrets or may hold one, which must not reach a log.
+const secret = /_URL$|_TOKENS?$/;
 
 /**
  * Reads the known settings from text; an empty one counts as not set. Gives the settings (complete

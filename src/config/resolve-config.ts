@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type AppConfig, type RedisAddress } from './config.js';
@@ -7,6 +7,8 @@ import { type Env } from './env.dto.js';
 import { type RawEnv, readEnv } from './read-env.js';
 
 const mebibyte = 1024 * 1024;
+// Where others can reach the service; on loopback all requests come from this machine.
+const defaultRateLimitPerMinute = 1_200;
 
 /**
  * The config that settings, given as text, amount to.
@@ -20,10 +22,18 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     instanceId: env.INSTANCE_ID ?? ownName(),
     http: {
       host: env.HOST,
+      isLoopback: isLoopback(env.HOST),
       port: env.PORT,
       uploadLimitBytes: env.UPLOAD_LIMIT_MB * mebibyte,
       shutdownGraceMs: env.SHUTDOWN_GRACE_MS,
       shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
+      trustProxy: listOf(env.TRUST_PROXY),
+      rateLimitPerMinute:
+        env.RATE_LIMIT_PER_MINUTE ?? (isLoopback(env.HOST) ? 0 : defaultRateLimitPerMinute),
+    },
+    access: {
+      apiTokens: listOf(env.API_TOKENS).map(sha256),
+      adminToken: env.ADMIN_TOKEN === undefined ? null : sha256(env.ADMIN_TOKEN),
     },
     dataDir: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
@@ -54,7 +64,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
 }
 
 function mismatches(env: Env): string[] {
-  const mistakes: string[] = [];
+  const mistakes = accessMistakes(env);
   const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS'] as const).filter((name) => env[name]);
   const shared = (['DATABASE_URL', 'CHROMA_URL'] as const).filter((name) => env[name]);
   if (redisSettings.length === 2) {
@@ -84,6 +94,32 @@ function mismatches(env: Env): string[] {
     );
   }
   return mistakes;
+}
+
+function accessMistakes(env: Env): string[] {
+  const mistakes: string[] = [];
+  if (!isLoopback(env.HOST) && env.API_TOKENS === undefined && env.API_OPEN !== 'true') {
+    mistakes.push(
+      `HOST is "${env.HOST}", so other machines reach the service, but no API_TOKENS are set, so all of them could write. ` +
+        'Set API_TOKENS and ADMIN_TOKEN; or HOST=127.0.0.1; or API_OPEN=true if everybody who reaches the service may do everything.',
+    );
+  }
+  if (env.ADMIN_TOKEN !== undefined && listOf(env.API_TOKENS).includes(env.ADMIN_TOKEN)) {
+    mistakes.push('ADMIN_TOKEN is one of API_TOKENS too. Give it a value of its own.');
+  }
+  return mistakes;
+}
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
+}
+
+function listOf(text: string | undefined): string[] {
+  return text?.split(',').map((entry) => entry.trim()) ?? [];
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function lockStore(env: Env): 'memory' | 'redis' {

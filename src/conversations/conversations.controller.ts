@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Param, ParseUUIDPipe, Post, Query, Res } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
 import { DocumentId } from '../documents/index.js';
+import { Rules } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { type Conversation } from './conversation.js';
 import { type ConversationPage, ConversationsRepository } from './conversations.repository.js';
@@ -17,6 +18,7 @@ export class ConversationsController {
   ) {}
 
   @Post('documents/:id/questions')
+  @Rules({ rate: 0.5 })
   @Idempotent()
   async ask(
     @Param() { id }: DocumentId,

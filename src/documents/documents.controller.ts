@@ -16,6 +16,7 @@ import {
 } from '@nestjs/common';
 import { FileInterceptor, type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
 import { type FastifyReply } from 'fastify';
+import { Rules } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { type DocumentListView, DocumentReader } from './document-reader.js';
 import { DocumentsService } from './documents.service.js';
@@ -25,7 +26,18 @@ import { ListQuery } from './dto/list-query.dto.js';
 import { readUpload } from './upload/read-upload.js';
 
 // One file of up to the body limit, and a title: a form is kept in memory.
-const oneFile = FileInterceptor('file', { limits: { files: 1, fields: 1, fieldSize: 2_000 } });
+const oneFile = FileInterceptor('file', {
+  limits: {
+    files: 1,
+    fields: 1,
+    parts: 2,
+    fieldSize: 2_000,
+    fieldNameSize: 100,
+    headerPairs: 20,
+  },
+});
+
+const uploads = { body: 'upload', rate: 0.25 } as const;
 
 /** Documents as a resource. */
 @Controller('documents')
@@ -36,6 +48,7 @@ export class DocumentsController {
   ) {}
 
   @Post()
+  @Rules(uploads)
   @Idempotent()
   @UseInterceptors(oneFile)
   async create(
@@ -52,6 +65,7 @@ export class DocumentsController {
   }
 
   @Put(':id')
+  @Rules(uploads)
   @UseInterceptors(oneFile)
   async put(
     @Param() { id }: DocumentId,

@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
+import { Rules } from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { type ProcessedView } from './dto/processed.view.js';
@@ -56,6 +57,7 @@ export class ProcessingController {
   }
 
   @Get('search')
+  @Rules({ rate: 0.5 })
   search(@Param() { id }: DocumentId, @Query() { q, limit }: SearchQuery): Promise<SearchView> {
     return this.searching.search(id, q, limit);
   }

@@ -1,5 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult } from '@nestjs/terminus';
+import { Rules } from '../http/index.js';
 import { Readiness } from './readiness.js';
 
 /** What an orchestrator asks. */
@@ -9,6 +10,7 @@ export class HealthController {
 
   /** The process answers at all; says nothing about what it depends on, so that an outage does not restart it. */
   @Get('live')
+  @Rules({ rate: 0 })
   @HealthCheck()
   live(): { status: 'ok' } {
     return { status: 'ok' };
@@ -16,6 +18,7 @@ export class HealthController {
 
   /** The replica can serve: 200, or 503 with what is missing. */
   @Get('ready')
+  @Rules({ rate: 0 })
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {
     return this.readiness.check();

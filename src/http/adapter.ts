@@ -18,6 +18,7 @@ export function createAdapter(config: AppConfig): FastifyAdapter {
   return new FastifyAdapter({
     keepAliveTimeout,
     requestTimeout,
+    ...(config.http.trustProxy.length > 0 && { trustProxy: [...config.http.trustProxy] }),
     bodyLimit: config.http.uploadLimitBytes,
     return503OnClosing: false, // its body is Fastify's own; the drain refuses in ours
     routerOptions: { maxParamLength },

@@ -2,6 +2,10 @@ import { type Socket } from 'node:net';
 import { type FastifyInstance } from 'fastify';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AppConfig, APP_CONFIG } from '../config/index.js';
+import { RedisClients } from '../redis/index.js';
+import { guardRoutes } from './access/guard-routes.js';
+import { limitRates } from './access/limit-rates.js';
+import { Principals } from './access/principals.js';
 import { Drain } from './drain.js';
 import { useJsonBodies } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -10,13 +14,17 @@ import { sendProblem } from './send-problem.js';
 import { build } from './translate.js';
 import { requestValidation } from './validation.js';
 
+// A frozen Redis delays a request by no more than this.
+const rateTimeoutMs = 250;
+
 /** Sets up what all requests have in common. Call it once, before the application is initialised. */
-export function configureHttp(app: NestFastifyApplication): void {
+export async function configureHttp(app: NestFastifyApplication): Promise<void> {
   const config = app.get<AppConfig>(APP_CONFIG);
   const drain = app.get(Drain);
   const fastify = app.getHttpAdapter().getInstance();
   const routes = new RouteTable();
 
+  await protect(app, config);
   fastify.addHook('onRoute', ({ path, method }) => routes.add(path, method));
   useJsonBodies(fastify);
   app.useGlobalPipes(requestValidation());
@@ -37,6 +45,24 @@ export function configureHttp(app: NestFastifyApplication): void {
   endSilentConnections(fastify);
   fastify.addHook('onSend', async (_request, reply) => {
     if (drain.isLeaving) void reply.header('connection', 'close');
+  });
+}
+
+async function protect(app: NestFastifyApplication, config: AppConfig): Promise<void> {
+  app.useSecurityHeaders({
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } }, // TLS ends in front, if anywhere
+  });
+  app.enableCsrfProtection();
+  const { access, http, lock, redis } = config;
+  const fastify = app.getHttpAdapter().getInstance();
+  guardRoutes(fastify, new Principals(access), http.uploadLimitBytes);
+  if (http.rateLimitPerMinute === 0) return;
+  await limitRates(fastify, {
+    perMinute: http.rateLimitPerMinute,
+    redis: redis
+      ? app.get(RedisClients).create('rate limits', { commandTimeout: rateTimeoutMs })
+      : undefined,
+    namespace: `rate:${lock.prefix}`, // outside of the prefix, where only locks are
   });
 }
 

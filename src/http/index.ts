@@ -1,3 +1,5 @@
+export { accessNotice } from './access/access-notice.js';
+export { Rules } from './access/route-rules.js';
 export { createAdapter } from './adapter.js';
 export { configureHttp } from './configure-http.js';
 export { Drain } from './drain.js';

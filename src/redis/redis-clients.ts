@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 import { APP_CONFIG, type AppConfig, type RedisAddress } from '../config/index.js';
 import { redisLockClientOptions } from '../lock/index.js';
 import { evictionWarning } from './eviction-check.js';
@@ -19,14 +19,14 @@ export class RedisClients implements OnApplicationShutdown {
    * `purpose` names its connection on the server and in the log.
    * @throws when no Redis is configured
    */
-  create(purpose: string): Redis {
+  create(purpose: string, options: Pick<RedisOptions, 'commandTimeout'> = {}): Redis {
     const { redis, instanceId } = this.config;
     if (!redis) {
       throw new Error(
         `No Redis is configured for the ${purpose}. Set REDIS_URL or REDIS_SENTINELS.`,
       );
     }
-    const client = connect(redis, `${instanceId}:${purpose}`);
+    const client = connect(redis, { ...options, connectionName: `${instanceId}:${purpose}` });
     let down = false;
     client.on('error', (error: Error) => {
       if (!down) this.logger.warn(`Redis (${purpose}) is away: ${error.message}. Reconnecting.`);
@@ -52,8 +52,8 @@ export class RedisClients implements OnApplicationShutdown {
   }
 }
 
-function connect(address: RedisAddress, connectionName: string): Redis {
-  const options = { ...redisLockClientOptions, connectionName, keepAlive: keepAliveMs };
+function connect(address: RedisAddress, own: RedisOptions): Redis {
+  const options = { ...redisLockClientOptions, ...own, keepAlive: keepAliveMs };
   return address.kind === 'single'
     ? new Redis(address.url, options)
     : new Redis({

@@ -33,6 +33,7 @@ describeHere('the compose stack', () => {
       LOCK_TTL_MS: String(ttlMs),
       DEMO_STEP_DELAY_MS: '300',
       EMBED_WORKERS: '1',
+      RATE_LIMIT_PER_MINUTE: '0',
       ARCHIVE_CRON: '*/2 * * * * *',
     });
     documents = new DocumentsClient(stack);

@@ -39,13 +39,15 @@ describe('the process', () => {
 
   it('says where locks live, and names itself', async () => {
     expect(first.output).toContain('Locks live in this process only');
+    expect(first.output).toContain('listens on this machine only (127.0.0.1)');
     const alive = await first.fetch('/health/live');
     expect(alive.headers.get('x-served-by')).toBe('me');
   });
 
   it('refuses wrong settings, all mistakes at once, and reads .env below the environment', async () => {
     const dotenv = 'CHUNK_OVERLAP=600\nLOCK_STORE=redis\n';
-    const output = await refusal({ LOCK_STORE: 'etcd' }, dotenv);
+    const output = await refusal({ LOCK_STORE: 'etcd', HOST: '0.0.0.0' }, dotenv);
+    expect(output).toContain('HOST is "0.0.0.0", so other machines reach the service');
     expect(output).toContain('LOCK_STORE is "etcd"; it must be');
     expect(output).toContain('CHUNK_OVERLAP is 600');
   });

@@ -58,6 +58,16 @@ describe('LockName', () => {
     expect(LockName.of('doc:a b').escaped).toBe('doc:a%20b');
   });
 
+  it('is found again by its escaped form, and by no other text', () => {
+    for (const name of ['doc:1001', lockName`doc:${'a:b {c}'}`, LockName.of('é %')]) {
+      const { escaped } = LockName.of(name);
+      expect(LockName.ofEscaped(escaped).escaped).toBe(escaped);
+    }
+    for (const wrong of ['', 'a b', 'a{', 'a%', 'a%3a', 'a%GG', '\ud800']) {
+      expect(() => LockName.ofEscaped(wrong)).toThrow(LockOptionsError);
+    }
+  });
+
   it('keeps the separators of a whole name', () => {
     expect(LockName.of('doc:1:2').escaped).toBe('doc:1:2');
     expect(lockName`doc:${'1:2'}`.escaped).toBe('doc:1%3A2');

@@ -6,6 +6,7 @@ export const MAX_NAME_LENGTH = 1024;
 // White space, control and line characters, and what has a meaning in keys (`{ } %`).
 const plain = /^[\w:./-]+$/;
 const unsafe = /[\s\p{Cc}\u2028\u2029{}%]/gu;
+const escapedForm = /^(?:%[0-9A-F]{2}|[^\s\p{Cc}\u2028\u2029{}%])*$/u;
 const unsafeInValue = /[\s\p{Cc}\u2028\u2029{}%:]/gu;
 
 function percent(character: string): string {
@@ -46,6 +47,15 @@ export class LockName {
       return new LockName(name);
     }
     return LockName.build(checked(name, 'A lock name').replace(unsafe, percent));
+  }
+
+  /**
+   * The name with this escaped form, as `list()` tells it.
+   * @throws LockOptionsError for what is no escaped form
+   */
+  static ofEscaped(escaped: string): LockName {
+    if (escapedForm.test(checked(escaped, 'A lock name'))) return LockName.build(escaped);
+    throw new LockOptionsError(`"${escaped}" is not the escaped form of a lock name.`);
   }
 
   /**

@@ -1,0 +1,72 @@
+import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { sendProblem } from '../send-problem.js';
+import { build } from '../translate.js';
+import { may, type Principal, type Principals } from './principals.js';
+import { completeRules } from './route-rules.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who sends it; null for a token that is not known. */
+    principal: Principal | null;
+  }
+}
+
+/** What no document needs is refused above this, in bytes. */
+const fieldsLimitBytes = 16 * 1024;
+
+/**
+ * Applies the rules of every route, as hooks before the body is read: they cost microseconds, and who may
+ * not gets no memory. Between finding out who asks and refusing them is where limits belong: guesses count.
+ */
+export function guardRoutes(
+  fastify: FastifyInstance,
+  principals: Principals,
+  uploadLimitBytes: number,
+): void {
+  fastify.decorateRequest('principal', null);
+  fastify.addHook('onRoute', (route) => {
+    const rules = completeRules(route.method, route.config?.rules);
+    route.config = { ...route.config, rules };
+    route.bodyLimit ??= rules.body === 'upload' ? uploadLimitBytes : fieldsLimitBytes;
+  });
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    request.principal = principals.of(request.headers.authorization);
+    done();
+  });
+  fastify.addHook('preParsing', (request, reply, payload, done) => {
+    const needed = request.routeOptions.config.rules?.access ?? 'anyone';
+    if (!request.is404 && !may(request.principal ?? nobody, needed)) refuse(request, reply);
+    else if (isCompressed(request)) sendProblem(reply, build('unsupported_media_type', plainOnly));
+    else done(null, payload);
+  });
+}
+
+const plainOnly = 'Compressed bodies are not taken. Send it without Content-Encoding.';
+
+/** Nobody knows how large what is compressed will be. */
+function isCompressed({ headers }: FastifyRequest): boolean {
+  const encoding = headers['content-encoding'];
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
+}
+
+const nobody: Principal = { name: 'nobody', level: 'anyone' };
+
+function refuse({ headers, principal }: FastifyRequest, reply: FastifyReply): void {
+  if (principal !== null && headers.authorization !== undefined) {
+    void reply.header('www-authenticate', 'Bearer realm="doclock", error="insufficient_scope"');
+    sendProblem(
+      reply,
+      build('forbidden', 'Only who has the ADMIN_TOKEN of the service may do this.'),
+    );
+    return;
+  }
+  const isWrong = headers.authorization !== undefined;
+  void reply.header(
+    'www-authenticate',
+    `Bearer realm="doclock"${isWrong ? ', error="invalid_token"' : ''}`,
+  );
+  const detail = isWrong
+    ? 'The token is not known. Send one of the service’s tokens as Authorization: Bearer <token>.'
+    : 'Send a token of the service as Authorization: Bearer <token>.';
+  sendProblem(reply, build('unauthorized', detail));
+}

@@ -1,0 +1,181 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import request from 'supertest';
+import { startApp, type TestApp } from '../support/app.js';
+import { eventually } from '../support/eventually.js';
+import { type RedisServer, startRedis } from '../support/redis.js';
+
+describe('rate limits, counted by each replica', () => {
+  let test: TestApp;
+
+  beforeAll(async () => {
+    test = await startApp({
+      RATE_LIMIT_PER_MINUTE: '4',
+      TRUST_PROXY: 'loopback',
+      API_TOKENS: 'the-first-token-here,the-second-token-here',
+    });
+  });
+
+  afterAll(() => test.close());
+
+  const process = (headers: Record<string, string>) =>
+    request(test.url).post('/documents/none/process').set(headers);
+  const by = (which: string) => ({ authorization: `Bearer the-${which}-token-here` });
+
+  it('give every client a budget for each route', async () => {
+    for (let sent = 0; sent < 4; sent += 1) expect((await process(by('first'))).status).toBe(404);
+    const refused = await process(by('first'));
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', status: 429 } });
+    expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
+    expect((await process(by('second'))).status).toBe(404);
+    expect((await request(test.url).delete('/documents/none').set(by('first'))).status).toBe(404);
+  });
+
+  it('count those who guess tokens, by their address', async () => {
+    const guess = (address: string, n: number) =>
+      process({ 'x-forwarded-for': address, authorization: `Bearer guess-${n}` });
+    for (let sent = 0; sent < 4; sent += 1) {
+      expect((await guess(`2001:db8::${sent}`, sent)).status).toBe(401);
+    }
+    expect((await guess('2001:db8::ffff', 5)).status).toBe(429); // of the same network
+    expect((await guess('192.0.2.1', 6)).status).toBe(401);
+  });
+
+  it('let reading have more, and health checks all they want', async () => {
+    for (let sent = 0; sent < 20; sent += 1) {
+      await request(test.url).get('/documents/none').expect(404);
+    }
+    await request(test.url).get('/documents/none').expect(429);
+    for (let sent = 0; sent < 25; sent += 1)
+      await request(test.url).get('/health/live').expect(200);
+  });
+});
+
+describe('rate limits, counted in Redis', () => {
+  let redis: RedisServer;
+  let keys: Redis;
+  let apps: TestApp[];
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    keys = new Redis(redis.url, { retryStrategy: () => 50 });
+    keys.on('error', () => undefined); // it is killed on purpose
+    const settings = { REDIS_URL: redis.url, RATE_LIMIT_PER_MINUTE: '3' };
+    apps = await Promise.all([startApp(settings), startApp(settings)]);
+  });
+
+  afterAll(async () => {
+    for (const app of apps ?? []) await app.close();
+    keys?.disconnect();
+    await redis?.stop();
+  });
+
+  const process = (at: number, key: string) =>
+    request(apps[at]!.url).post('/documents/none/process').set('idempotency-key', key);
+
+  it('are common to all replicas, and Retry-After is true', async () => {
+    for (const at of [0, 1, 0]) expect((await process(at, 'a')).status).toBe(404);
+    expect((await process(1, 'b')).status).toBe(429);
+    const [counter = ''] = await keys.keys('rate:*process*');
+    await keys.pexpire(counter, 1_500);
+    const refused = await process(0, 'b');
+    expect(refused.status).toBe(429);
+    const seconds = Number(refused.headers['retry-after']);
+    expect(seconds).toBe(2);
+    await eventually(async () => (await keys.exists(counter)) === 0, {
+      timeoutMs: 1_000 * seconds,
+    });
+    const taken = await process(0, 'b');
+    expect(taken.status).toBe(404);
+    expect(taken.headers['idempotency-replayed']).toBeUndefined(); // the 429 was not kept
+  });
+
+  it('are no locks', async () => {
+    const { body } = await request(apps[0]!.url).get('/locks').expect(200);
+    expect(body).toEqual({ items: [], isTruncated: false });
+  });
+
+  it('limit nothing while Redis is away', async () => {
+    await redis.kill();
+    for (let sent = 0; sent < 20; sent += 1) {
+      await request(apps[0]!.url).get('/documents/none').expect(404);
+    }
+    await redis.restart();
+  });
+});
+
+describe('limits of a request', () => {
+  let test: TestApp;
+
+  beforeAll(async () => {
+    test = await startApp({ UPLOAD_LIMIT_MB: '1' });
+  });
+
+  afterAll(() => test.close());
+
+  const api = () => request(test.url);
+
+  it('are 16 KiB where no document is expected, and the upload limit where one is', async () => {
+    const large = { question: 'why '.repeat(5_000) };
+    const asked = await api().post('/documents/none/questions').send(large);
+    expect(asked).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
+    const processed = await api().post('/documents/none/process').send(large);
+    expect(processed.status).toBe(413);
+    await api()
+      .put('/documents/large')
+      .send({ title: 'a', text: 'x '.repeat(50_000) })
+      .expect(201);
+    const huge = await api()
+      .put('/documents/large')
+      .send({ title: 'a', text: 'x'.repeat(2 ** 20) });
+    expect(huge).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
+  });
+
+  it('take one file, one field and few headers of a form', async () => {
+    const text = Buffer.from('A text.');
+    const as = { filename: 'a.txt', contentType: 'text/plain' };
+    const form = () => api().post('/documents').attach('file', text, as);
+    await form().field('title', 'A').expect(201);
+    for (const sent of [
+      await form().attach('file', text, as),
+      await form().field('title', 'A').field('more', 'B'),
+      await form().field('title', 'x'.repeat(5_000)),
+    ]) {
+      expect([400, 413]).toContain(sent.status);
+      expect(sent.headers['content-type']).toMatch(/^application\/problem\+json/);
+    }
+    const boundary = 'edge';
+    const headers = Array.from({ length: 200 }, (_, n) => `x-${n}: y`).join('\r\n');
+    const head = `content-disposition: form-data; name="file"; filename="a.txt"\r\n${headers}`;
+    const crowded = await api()
+      .post('/documents')
+      .set('content-type', `multipart/form-data; boundary=${boundary}`)
+      .send(`--${boundary}\r\n${head}\r\n\r\nA text.\r\n--${boundary}--\r\n`);
+    expect(crowded.status).toBeLessThan(500);
+  });
+
+  it('refuse what is compressed, before anything is made of it', async () => {
+    const bomb = gzipSync(Buffer.alloc(2 ** 24));
+    const sent = await api()
+      .put('/documents/bomb')
+      .set({ 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      .send(bomb);
+    expect(sent).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+  });
+
+  it.each([
+    '{"title":"a","text":"b","__proto__":{"limit":1}}',
+    '{"title":"a","text":"b","constructor":{"prototype":{"x":1}}}',
+    '{"title":"a","text":{"deep":{"__proto__":{}}}}',
+  ])('refuse JSON that would poison prototypes: %s', async (body) => {
+    const sent = await api()
+      .put('/documents/poison')
+      .set('content-type', 'application/json')
+      .send(body);
+    expect(sent).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+    expect(({} as { limit?: number }).limit).toBeUndefined();
+  });
+});
