@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ConversationsRepository, type Conversation } from '../conversations/index.js';
-import { Database, decodeCursor, encodeCursor, guardedWrite } from '../database/index.js';
+import { Database, guardedWrite, newestPage, type PagePart } from '../database/index.js';
 import { ARCHIVE_JOB } from './archive-job.js';
 import { type PackedConversations } from './pack-conversations.js';
 
@@ -96,43 +96,24 @@ export class ArchivesRepository {
   }
 
   /** Up to `limit` archives, newest first. @throws InvalidCursorError */
-  async list({ limit, cursor }: { limit: number; cursor?: string }): Promise<ArchivePage> {
-    let query = this.database.kysely
+  async list(part: PagePart): Promise<ArchivePage> {
+    const query = this.database.kysely
       .selectFrom('archives')
       .select(['id', 'fence', 'conversations', 'oldest_at', 'newest_at', 'size_bytes', 'sha256'])
-      .select(['created_at', 'replica'])
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
-    if (cursor !== undefined) {
-      const { createdAt, id } = decodeCursor(cursor);
-      query = query.where((is) =>
-        is.or([
-          is('created_at', '<', BigInt(createdAt)),
-          is.and([is('created_at', '=', BigInt(createdAt)), is('id', '<', id)]),
-        ]),
-      );
-    }
-    const rows = await query.execute();
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      items: page.map((row) => ({
-        id: row.id,
-        conversations: Number(row.conversations),
-        oldestAt: iso(row.oldest_at),
-        newestAt: iso(row.newest_at),
-        sizeBytes: Number(row.size_bytes),
-        sha256: row.sha256,
-        createdAt: iso(row.created_at),
-        fence: String(row.fence),
-        replica: row.replica,
-      })),
-      nextCursor:
-        rows.length > limit && last !== undefined
-          ? encodeCursor({ createdAt: Number(last.created_at), id: last.id })
-          : null,
-    };
+      .select(['created_at', 'replica']);
+    const { rows, nextCursor } = await newestPage(query, 'created_at', part);
+    const items = rows.map((row) => ({
+      id: row.id,
+      conversations: Number(row.conversations),
+      oldestAt: iso(row.oldest_at),
+      newestAt: iso(row.newest_at),
+      sizeBytes: Number(row.size_bytes),
+      sha256: row.sha256,
+      createdAt: iso(row.created_at),
+      fence: String(row.fence),
+      replica: row.replica,
+    }));
+    return { items, nextCursor };
   }
 
   /** The content of an archive, or null when there is none of that id. */

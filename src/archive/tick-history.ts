@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { type TickRow } from '../database/index.js';
+import { type PagePart, type TickRow } from '../database/index.js';
 import { Drain } from '../http/index.js';
 import { LockError, LockService, type TickReport } from '../lock/index.js';
 import { ScheduledJobs } from '../lock/schedule/index.js';
@@ -48,7 +48,7 @@ export class TickHistory implements OnModuleInit {
   }
 
   /** Newest first. Two queries, and one look at the lock where a run has not ended. @throws InvalidCursorError */
-  async list(part: { limit: number; cursor?: string }): Promise<TickPage> {
+  async list(part: PagePart): Promise<TickPage> {
     const { rows, nextCursor } = await this.log.list(ARCHIVE_JOB, part);
     const holder = rows.some(({ outcome }) => outcome === 'running') ? await this.holder() : null;
     const items = rows.map(async (row) => toView(row, await this.outcomeOf(row, holder)));

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
-import { Database, decodeCursor, encodeCursor, type TickRow } from '../database/index.js';
+import {
+  Database,
+  newestPage,
+  type PagePart,
+  type RowPage,
+  type TickRow,
+} from '../database/index.js';
 import { type Tick, type TickReport } from '../lock/index.js';
-
-/** Part of the log, newest first. */
-export interface TickRows {
-  readonly rows: readonly TickRow[];
-  /** Gives the next page; null at the end. */
-  readonly nextCursor: string | null;
-}
 
 const dayMs = 86_400_000;
 // Several replicas skip each tick, so skips are most of the log and tell little after a day.
@@ -77,36 +76,9 @@ export class TickLog {
   }
 
   /** Up to `limit` ticks of a job. @throws InvalidCursorError */
-  async list(
-    job: string,
-    { limit, cursor }: { limit: number; cursor?: string },
-  ): Promise<TickRows> {
-    let query = this.database.kysely
-      .selectFrom('ticks')
-      .selectAll()
-      .where('job', '=', job)
-      .orderBy('started_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
-    if (cursor !== undefined) {
-      const { createdAt, id } = decodeCursor(cursor);
-      query = query.where((is) =>
-        is.or([
-          is('started_at', '<', BigInt(createdAt)),
-          is.and([is('started_at', '=', BigInt(createdAt)), is('id', '<', id)]),
-        ]),
-      );
-    }
-    const found = await query.execute();
-    const rows = found.slice(0, limit);
-    const last = rows.at(-1);
-    return {
-      rows,
-      nextCursor:
-        found.length > limit && last !== undefined
-          ? encodeCursor({ createdAt: Number(last.started_at), id: last.id })
-          : null,
-    };
+  list(job: string, part: PagePart): Promise<RowPage<TickRow>> {
+    const query = this.database.kysely.selectFrom('ticks').selectAll().where('job', '=', job);
+    return newestPage(query, 'started_at', part);
   }
 
   /** How many runs of a job, of all replicas, have ended how since `sinceMs`. */

@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Transaction } from 'kysely';
-import {
-  Database,
-  decodeCursor,
-  encodeCursor,
-  type Schema,
-  withoutNul,
-} from '../database/index.js';
+import { Database, newestPage, type PagePart, type Schema, withoutNul } from '../database/index.js';
 import { type AnsweringPassage, type Conversation, toConversation } from './conversation.js';
 
 /** What is recorded of a conversation. */
@@ -32,10 +26,8 @@ export interface ConversationPage {
 }
 
 /** Which part of the list. */
-export interface ConversationFilter {
-  readonly limit: number;
+export interface ConversationFilter extends PagePart {
   readonly documentId?: string | undefined;
-  readonly cursor?: string | undefined;
 }
 
 /**
@@ -81,36 +73,13 @@ export class ConversationsRepository {
   }
 
   /**
-   * Up to `limit` conversations, newest first, of one document or of all. Following the cursors gives
-   * every conversation that was there all the time exactly once. @throws InvalidCursorError
+   * Up to `limit` conversations, newest first, of one document or of all. @throws InvalidCursorError
    */
-  async list({ limit, documentId, cursor }: ConversationFilter): Promise<ConversationPage> {
-    let query = this.database.kysely
-      .selectFrom('conversations')
-      .selectAll()
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
+  async list({ documentId, ...part }: ConversationFilter): Promise<ConversationPage> {
+    let query = this.database.kysely.selectFrom('conversations').selectAll();
     if (documentId !== undefined) query = query.where('document_id', '=', documentId);
-    if (cursor !== undefined) {
-      const { createdAt, id } = decodeCursor(cursor);
-      query = query.where((is) =>
-        is.or([
-          is('created_at', '<', BigInt(createdAt)),
-          is.and([is('created_at', '=', BigInt(createdAt)), is('id', '<', id)]),
-        ]),
-      );
-    }
-    const rows = await query.execute();
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      items: page.map(toConversation),
-      nextCursor:
-        rows.length > limit && last !== undefined
-          ? encodeCursor({ createdAt: Number(last.created_at), id: last.id })
-          : null,
-    };
+    const { rows, nextCursor } = await newestPage(query, 'created_at', part);
+    return { items: rows.map(toConversation), nextCursor };
   }
 
   /** Up to `limit` conversations from before `beforeMs`, oldest first. */

@@ -8,7 +8,7 @@ export { guardedWrite } from './guarded-write.js';
 export { InstanceLock } from './instance-lock.js';
 export { InstanceModule } from './instance.module.js';
 export { migrate } from './migrate.js';
-export { decodeCursor, encodeCursor } from './page-cursor.js';
+export { newestPage, type PagePart, type RowPage } from './newest-page.js';
 export {
   type ConversationRow,
   type DocumentRow,

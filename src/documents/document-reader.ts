@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { type PagePart } from '../database/index.js';
 import { LockError, LockService, lockName } from '../lock/index.js';
 import { type DocumentRecord } from './document-record.js';
 import { DocumentNotFoundError } from './documents.errors.js';
@@ -35,7 +36,7 @@ export class DocumentReader {
   }
 
   /** The newest documents first. @throws InvalidCursorError */
-  async list(part: { limit: number; cursor?: string }): Promise<DocumentListView> {
+  async list(part: PagePart): Promise<DocumentListView> {
     const { items, nextCursor } = await this.documents.list(part);
     const views = await Promise.all(items.map((record) => this.view(record)));
     return { items: views.filter((view) => view !== null), nextCursor };

@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { type Insertable, type Transaction } from 'kysely';
 import {
   Database,
-  decodeCursor,
+  newestPage,
   type DocumentRow,
   type DocumentsTable,
-  encodeCursor,
+  type PagePart,
   guardedWrite,
   type Schema,
   StaleFenceError,
@@ -119,33 +119,15 @@ export class DocumentsRepository {
   }
 
   /**
-   * Up to `limit` documents, newest first. Following the cursors gives every document that was there
-   * all the time exactly once. @throws InvalidCursorError
+   * Up to `limit` documents, newest first. @throws InvalidCursorError
    */
-  async list({ limit, cursor }: { limit: number; cursor?: string }): Promise<DocumentPage> {
-    const after = cursor === undefined ? undefined : decodeCursor(cursor);
-    let query = this.database.kysely
+  async list(part: PagePart): Promise<DocumentPage> {
+    const query = this.database.kysely
       .selectFrom('documents')
       .selectAll()
-      .where('deleted', '=', 0n)
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit + 1);
-    if (after !== undefined) {
-      query = query.where((is) =>
-        is.or([
-          is('created_at', '<', BigInt(after.createdAt)),
-          is.and([is('created_at', '=', BigInt(after.createdAt)), is('id', '<', after.id)]),
-        ]),
-      );
-    }
-    const records = (await query.execute()).map(toRecord);
-    const items = records.slice(0, limit);
-    const last = items.at(-1);
-    return {
-      items,
-      nextCursor: records.length > limit && last !== undefined ? encodeCursor(last) : null,
-    };
+      .where('deleted', '=', 0n);
+    const { rows, nextCursor } = await newestPage(query, 'created_at', part);
+    return { items: rows.map(toRecord), nextCursor };
   }
 
   /** The bytes, or null when there is no such document. */
