@@ -6,6 +6,11 @@ export type RedisAddress =
       readonly sentinels: readonly { readonly host: string; readonly port: number }[];
       /** The primary's name as the sentinels know it. */
       readonly name: string;
+    }
+  | {
+      readonly kind: 'cluster';
+      /** Some nodes, through which the others are found. */
+      readonly nodes: readonly { readonly host: string; readonly port: number }[];
     };
 
 /** Everything that can be set, validated, typed and frozen. Durations in ms, sizes in bytes or characters. */

@@ -79,6 +79,13 @@ export class Env {
   )
   REDIS_SENTINELS: string | undefined = undefined;
 
+  @IfSet()
+  @Form(
+    /^[^\s,:]+:\d{1,5}(,\s*[^\s,:]+:\d{1,5})*$/,
+    'must be a list such as "redis-1:6379,redis-2:6379,redis-3:6379"',
+  )
+  REDIS_CLUSTER_NODES: string | undefined = undefined;
+
   @Form(/^\S+$/, 'must be the name of the primary as the sentinels know it')
   REDIS_SENTINEL_NAME: string = 'mymaster';
 

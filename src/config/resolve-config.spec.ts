@@ -139,6 +139,7 @@ describe('the settings', () => {
     ['ARCHIVE_TZ', 'Europe/Atlantis'],
     ['ARCHIVE_AFTER_DAYS', '-1'],
     ['REDIS_SENTINELS', 'a'],
+    ['REDIS_CLUSTER_NODES', 'a:1;b:2'],
   ])('refuse %s=%j', (name, value) => {
     expect(mistakes({ [name]: value })[0]).toContain(
       `${name} is ${JSON.stringify(value)}; it must`,
@@ -170,6 +171,16 @@ describe('the settings', () => {
         ],
       },
     });
+    expect(resolveConfig({ REDIS_CLUSTER_NODES: 'a:1,b:2' })).toMatchObject({
+      lock: { store: 'redis' },
+      redis: {
+        kind: 'cluster',
+        nodes: [
+          { host: 'a', port: 1 },
+          { host: 'b', port: 2 },
+        ],
+      },
+    });
     expect(resolveConfig({ LOCK_MAX_HOLD_MS: 'Infinity' }).lock.maxHoldMs).toBe(Infinity);
   });
 
@@ -186,6 +197,9 @@ describe('the settings', () => {
     ]);
     expect(mistakes({ REDIS_URL: 'redis://a', REDIS_SENTINELS: 'a:1' })).toEqual([
       expect.stringContaining('Empty one'),
+    ]);
+    expect(mistakes({ REDIS_SENTINELS: 'a:1', REDIS_CLUSTER_NODES: 'a:1' })).toEqual([
+      expect.stringContaining('REDIS_SENTINELS and REDIS_CLUSTER_NODES are both set'),
     ]);
     expect(mistakes({ CHROMA_URL: 'http://a' })).toEqual([
       expect.stringContaining('CHROMA_URL is set, so other processes may share the data'),

@@ -65,16 +65,18 @@ export function resolveConfig(raw: RawEnv): AppConfig {
 
 function mismatches(env: Env): string[] {
   const mistakes = accessMistakes(env);
-  const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS'] as const).filter((name) => env[name]);
+  const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const).filter(
+    (name) => env[name],
+  );
   const shared = (['DATABASE_URL', 'CHROMA_URL'] as const).filter((name) => env[name]);
-  if (redisSettings.length === 2) {
+  if (redisSettings.length > 1) {
     mistakes.push(
-      'REDIS_URL and REDIS_SENTINELS are both set; only one can say where Redis is. Empty one.',
+      `${redisSettings.join(' and ')} are both set; only one can say where Redis is. Empty one.`,
     );
   }
   if (env.LOCK_STORE === 'redis' && redisSettings.length === 0) {
     mistakes.push(
-      'LOCK_STORE is "redis", but nothing says where Redis is. Set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME.',
+      'LOCK_STORE is "redis", but nothing says where Redis is. Set REDIS_URL, REDIS_SENTINELS and REDIS_SENTINEL_NAME, or REDIS_CLUSTER_NODES.',
     );
   }
   if (env.LOCK_STORE === 'memory' && redisSettings.length > 0) {
@@ -129,12 +131,22 @@ function lockStore(env: Env): 'memory' | 'redis' {
 
 function redisAddress(env: Env): RedisAddress | null {
   if (env.REDIS_URL) return { kind: 'single', url: env.REDIS_URL };
+  if (env.REDIS_CLUSTER_NODES) {
+    return { kind: 'cluster', nodes: addresses(env.REDIS_CLUSTER_NODES) };
+  }
   if (!env.REDIS_SENTINELS) return null;
-  const sentinels = env.REDIS_SENTINELS.split(',').map((entry) => {
+  return {
+    kind: 'sentinel',
+    sentinels: addresses(env.REDIS_SENTINELS),
+    name: env.REDIS_SENTINEL_NAME,
+  };
+}
+
+function addresses(list: string): { host: string; port: number }[] {
+  return list.split(',').map((entry) => {
     const [host = '', port] = entry.trim().split(':');
     return { host, port: Number(port) };
   });
-  return { kind: 'sentinel', sentinels, name: env.REDIS_SENTINEL_NAME };
 }
 
 /** Host and random: containers may share a host name, and a restarted process must not pass for its predecessor. */

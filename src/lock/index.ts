@@ -50,13 +50,17 @@ export {
   RedisWaitLockStore,
   type RedisWaitLockStoreOptions,
 } from './stores/redis-wait/redis-wait-lock-store.js';
-export { type LuaCall, type LuaParts, LuaScript } from './stores/redis/lua-script.js';
+export {
+  type LuaCall,
+  type LuaParts,
+  LuaScript,
+  type RedisClient,
+} from './stores/redis/lua-script.js';
 export { FencedKeys } from './stores/redis/fenced-keys.js';
 export {
   redisLockClientOptions,
   redisLockClusterOptions,
 } from './stores/redis/redis-client-options.js';
-export type { RedisClient } from './stores/redis/redis-servers.js';
 export { MemoryTickMarks } from './ticks/memory-tick-marks.js';
 export { RedisTickMarks, type RedisTickMarksOptions } from './ticks/redis-tick-marks.js';
 export type { ClaimReply, TickClaim, TickMarks } from './ticks/tick-marks.js';

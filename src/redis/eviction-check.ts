@@ -1,10 +1,10 @@
-import { type Redis } from 'ioredis';
+import type { RedisClient } from '../lock/index.js';
 
 /**
  * What is wrong with a server's `maxmemory-policy` for keys that must not vanish before their time, or
  * undefined. A server that evicts takes locks for cache entries. One command; never rejects.
  */
-export async function evictionWarning(client: Redis): Promise<string | undefined> {
+export async function evictionWarning(client: RedisClient): Promise<string | undefined> {
   let policy: string | undefined;
   try {
     policy = /^maxmemory_policy:(\S+)/m.exec(await client.info('memory'))?.[1];

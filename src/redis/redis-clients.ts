@@ -1,7 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { APP_CONFIG, type AppConfig, type RedisAddress } from '../config/index.js';
-import { redisLockClientOptions } from '../lock/index.js';
+import {
+  type RedisClient,
+  redisLockClientOptions,
+  redisLockClusterOptions,
+} from '../lock/index.js';
 import { evictionWarning } from './eviction-check.js';
 
 const keepAliveMs = 5_000;
@@ -10,7 +14,7 @@ const keepAliveMs = 5_000;
 @Injectable()
 export class RedisClients implements OnApplicationShutdown {
   private readonly logger = new Logger(RedisClients.name);
-  private readonly clients: Redis[] = [];
+  private readonly clients: RedisClient[] = [];
 
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
@@ -19,11 +23,11 @@ export class RedisClients implements OnApplicationShutdown {
    * `purpose` names its connection on the server and in the log.
    * @throws when no Redis is configured
    */
-  create(purpose: string, options: Pick<RedisOptions, 'commandTimeout'> = {}): Redis {
+  create(purpose: string, options: Pick<RedisOptions, 'commandTimeout'> = {}): RedisClient {
     const { redis, instanceId } = this.config;
     if (!redis) {
       throw new Error(
-        `No Redis is configured for the ${purpose}. Set REDIS_URL or REDIS_SENTINELS.`,
+        `No Redis is configured for the ${purpose}. Set REDIS_URL, REDIS_SENTINELS or REDIS_CLUSTER_NODES.`,
       );
     }
     const client = connect(redis, { ...options, connectionName: `${instanceId}:${purpose}` });
@@ -41,7 +45,7 @@ export class RedisClients implements OnApplicationShutdown {
     return client;
   }
 
-  private async checkEviction(client: Redis, purpose: string): Promise<void> {
+  private async checkEviction(client: RedisClient, purpose: string): Promise<void> {
     const warning = await evictionWarning(client);
     if (warning !== undefined) this.logger.warn(`Redis (${purpose}): ${warning}`);
   }
@@ -52,14 +56,23 @@ export class RedisClients implements OnApplicationShutdown {
   }
 }
 
-function connect(address: RedisAddress, own: RedisOptions): Redis {
-  const options = { ...redisLockClientOptions, ...own, keepAlive: keepAliveMs };
-  return address.kind === 'single'
-    ? new Redis(address.url, options)
-    : new Redis({
-        ...options,
+function connect(address: RedisAddress, given: RedisOptions): RedisClient {
+  const own = { ...given, keepAlive: keepAliveMs };
+  switch (address.kind) {
+    case 'single':
+      return new Redis(address.url, { ...redisLockClientOptions, ...own });
+    case 'sentinel':
+      return new Redis({
+        ...redisLockClientOptions,
+        ...own,
         sentinels: [...address.sentinels],
         name: address.name,
         sentinelRetryStrategy: redisLockClientOptions.retryStrategy,
       });
+    case 'cluster':
+      return new Cluster([...address.nodes], {
+        ...redisLockClusterOptions,
+        redisOptions: { ...redisLockClusterOptions.redisOptions, ...own },
+      });
+  }
 }

@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
-import { LockBusyError, LockManager, RedisLockStore } from '../../src/lock/index.js';
+import { RedisIdempotencyStore } from '../../src/idempotency/index.js';
+import { idempotencyStoreContract } from '../../src/idempotency/testing/idempotency-store-contract.js';
+import {
+  FencedKeys,
+  LockBusyError,
+  LockManager,
+  RedisLockStore,
+  RedisTickMarks,
+} from '../../src/lock/index.js';
 import { semaphoreContract } from '../../src/lock/testing/semaphore-contract.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
+import { tickMarksContract } from '../../src/lock/testing/tick-marks-contract.js';
 import { findRedis } from '../../scripts/support/redis-program.mjs';
 import { eventually } from '../support/eventually.js';
 import { realTime } from '../support/real-time.js';
@@ -46,6 +55,24 @@ describeHere('RedisLockStore on a cluster', () => {
     it.each(semaphoreContract)('$promise', ({ verify }) =>
       verify({ semaphores: (permits) => store.semaphores(permits), elapse: realTime }),
     );
+  });
+
+  describe('tick marks keep theirs', () => {
+    it.each(tickMarksContract)('$promise', ({ verify }) => verify(new RedisTickMarks({ client })));
+  });
+
+  describe('idempotency records keep theirs', () => {
+    it.each(idempotencyStoreContract)('$promise', ({ verify }) =>
+      verify(new RedisIdempotencyStore({ client })),
+    );
+  });
+
+  it('writes of fenced keys are refused to late holders', async () => {
+    const data = new FencedKeys(client);
+    for (const key of ['a', 'b', 'c', 'd']) {
+      expect(await data.set(key, 'new', 2n)).toBe(true);
+      expect(await data.set(key, 'late', 1n)).toBe(false);
+    }
   });
 
   it('keeps all keys of a lock in one slot, the plain key and the tagged ones', async () => {

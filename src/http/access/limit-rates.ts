@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { type Redis } from 'ioredis';
+import type { RedisClient } from '../../lock/index.js';
 
 /** The client has used its budget for a route. */
 export class RateLimitedError extends Error {
@@ -21,7 +21,7 @@ export interface RateTerms {
   /** Of one client at a route whose rate is 1. */
   readonly perMinute: number;
   /** Where replicas count together; undefined: each counts for itself. */
-  readonly redis: Redis | undefined;
+  readonly redis: RedisClient | undefined;
   /** What the keys in Redis begin with. */
   readonly namespace: string;
 }

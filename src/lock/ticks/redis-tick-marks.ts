@@ -1,12 +1,11 @@
-import type { Redis } from 'ioredis';
 import { LockOptionsError } from '../core/lock.errors.js';
-import { LuaScript } from '../stores/redis/lua-script.js';
+import { LuaScript, type RedisClient } from '../stores/redis/lua-script.js';
 import type { ClaimReply, TickClaim, TickMarks } from './tick-marks.js';
 
 /** What marks in Redis are made of. */
 export interface RedisTickMarksOptions {
   /** Stays open; claims may be repeated, so a client that resends does no harm here. */
-  readonly client: Redis;
+  readonly client: RedisClient;
   /**
    * Put before every job's name.
    * @default 'ticks:'
@@ -21,7 +20,7 @@ const claimTick = new LuaScript({ files: ['../../ticks/claim-tick.lua'] });
  * (`noeviction`): a lost mark lets an instant run again. One round trip per claim.
  */
 export class RedisTickMarks implements TickMarks {
-  private readonly client: Redis;
+  private readonly client: RedisClient;
   private readonly prefix: string;
 
   /** @throws LockOptionsError for a prefix that would put a mark and its helper key into two slots */

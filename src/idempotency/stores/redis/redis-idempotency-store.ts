@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { LuaScript } from '../../../lock/index.js';
+import { LuaScript, type RedisClient } from '../../../lock/index.js';
 import { IdempotencyUnavailableError } from '../../idempotency.errors.js';
 import type {
   BeginRecord,
@@ -13,7 +12,7 @@ import type {
 /** What records in Redis are made of. */
 export interface RedisIdempotencyStoreOptions {
   /** Stays open; commands may be repeated, so a client that resends does no harm here. */
-  readonly client: Redis;
+  readonly client: RedisClient;
   /**
    * Put before every id; without braces and white space.
    * @default 'idempotency:'
@@ -37,7 +36,7 @@ const dropRecord = script('./drop-record.lua');
  * IdempotencyUnavailableError.
  */
 export class RedisIdempotencyStore implements IdempotencyStore {
-  private readonly client: Redis;
+  private readonly client: RedisClient;
   private readonly prefix: string;
   private readonly commandTimeoutMs: number;
 

@@ -1,6 +1,5 @@
 import { LockOptionsError } from '../../core/lock.errors.js';
-import { LuaScript } from './lua-script.js';
-import type { RedisClient } from './redis-servers.js';
+import { LuaScript, type RedisClient } from './lua-script.js';
 
 const fencedWrite = new LuaScript({ files: ['./fenced-write.lua'] });
 

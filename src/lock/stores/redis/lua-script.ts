@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { RedisClient } from './redis-servers.js';
+import type { Cluster, Redis } from 'ioredis';
+
+/** A client of one server (or of the master that Sentinel names), or of a cluster. */
+export type RedisClient = Redis | Cluster;
 
 /** What a script is made of: files beside this one, joined in order, `$NAME` replaced by a constant. */
 export interface LuaParts {

@@ -1,6 +1,6 @@
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../core/lock.errors.js';
-import type { RedisClient } from './redis-servers.js';
+import type { RedisClient } from './lua-script.js';
 
 /**
  * The client options that locks depend on; spread them into yours: `new Redis({ ...yours,

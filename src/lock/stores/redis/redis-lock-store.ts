@@ -14,7 +14,7 @@ import type {
 } from '../../core/lock-store.js';
 import { LockUnavailableError } from '../../core/lock.errors.js';
 import { lockKeys } from './lock-keys.js';
-import type { LuaScript } from './lua-script.js';
+import type { LuaScript, RedisClient } from './lua-script.js';
 import {
   type AcquireAnswer,
   acquireReply,
@@ -25,7 +25,7 @@ import {
 } from './answers.js';
 import { assertUsableClient, assertUsablePrefix } from './redis-client-options.js';
 import { countedRoom, RedisPermitStore } from './redis-permit-store.js';
-import type { RedisClient, RedisServers } from './redis-servers.js';
+import type { RedisServers } from './redis-servers.js';
 import { RedisSubscriber } from './redis-subscriber.js';
 import { isAboutSlots, ScriptBatch } from './script-batch.js';
 import { type LockScripts, lockScripts } from './scripts.js';
@@ -215,10 +215,7 @@ export class RedisLockStore implements LockStore {
   }
 
   private async renewTogether(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
-    const keys = renewals.flatMap(({ name }) => {
-      const { lock, queue } = lockKeys(this.prefix, name);
-      return [lock, queue];
-    });
+    const keys = renewals.map(({ name }) => lockKeys(this.prefix, name).lock);
     const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);
     try {
       const replies = (await this.ask(undefined, this.scripts.renew, keys, args)) as (

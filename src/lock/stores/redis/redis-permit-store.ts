@@ -8,10 +8,10 @@ import type {
   RenewOutcome,
   WakeListener,
 } from '../../core/lock-store.js';
-import type { LuaScript } from './lua-script.js';
+import type { LuaScript, RedisClient } from './lua-script.js';
 import { permitScripts } from './permit-scripts.js';
 import { assertUsableClient, assertUsablePrefix } from './redis-client-options.js';
-import type { RedisClient, RedisServers } from './redis-servers.js';
+import type { RedisServers } from './redis-servers.js';
 import { RedisSubscriber } from './redis-subscriber.js';
 import { serversOf } from './servers-of.js';
 import { verdict } from './verdict.js';

@@ -1,7 +1,4 @@
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
-
-/** A client of one server (or of the master that Sentinel names), or of a cluster. */
-export type RedisClient = Redis | Cluster;
+import type { Redis, RedisOptions } from 'ioredis';
 
 /** Where the servers of a lock store are, and when one of them has come (back). */
 export interface RedisServers {

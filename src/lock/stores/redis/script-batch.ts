@@ -1,5 +1,4 @@
-import type { LuaCall, LuaScript } from './lua-script.js';
-import type { RedisClient } from './redis-servers.js';
+import type { LuaCall, LuaScript, RedisClient } from './lua-script.js';
 
 /**
  * Calls that share a command: enough to spare most of the cost, few enough that the server works on

@@ -1,6 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import type { RedisClient } from './lua-script.js';
 import { ClusterServers } from './cluster-servers.js';
-import type { RedisClient, RedisServers } from './redis-servers.js';
+import type { RedisServers } from './redis-servers.js';
 
 /** The servers that a client talks to. */
 export function serversOf(client: RedisClient): RedisServers {

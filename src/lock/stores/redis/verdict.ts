@@ -1,5 +1,5 @@
 import { LockUnavailableError } from '../../core/lock.errors.js';
-import type { RedisClient } from './redis-servers.js';
+import type { RedisClient } from './lua-script.js';
 
 /** What the server answers to a command. @throws LockUnavailableError, whatever the trouble is */
 export async function verdict<T>(
