@@ -6,5 +6,10 @@ export {
   type SemaphoreCase,
   type SemaphoresUnderTest,
 } from './semaphore-contract.js';
-export { type ContractCase, lockStoreContract, type StoreUnderTest } from './store-contract.js';
+export {
+  type ContractCase,
+  lockStoreContract,
+  type MortalClient,
+  type StoreUnderTest,
+} from './store-contract.js';
 export { tickMarksContract, type TickMarksCase } from './tick-marks-contract.js';

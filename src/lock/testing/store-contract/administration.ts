@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import {
   PROCESS,
   TTL_MS,
-  SHORT_TTL_MS,
   newName,
   newToken,
   fenceOf,
   busy,
+  mortalClient,
+  shortTtlMs,
   type ContractCase,
 } from './contract-case.js';
 
@@ -31,11 +32,13 @@ export const administration: readonly ContractCase[] = [
   },
   {
     promise: 'lets a revoked lock of a dead holder expire',
-    async verify({ store, elapse }) {
+    async verify(under) {
+      const { store } = under;
       const [name, token] = [newName(), newToken()];
-      await store.tryAcquire(name, token, SHORT_TTL_MS);
+      const dying = await mortalClient(under);
+      fenceOf(await dying.store.tryAcquire(name, token, shortTtlMs(under)));
       assert.equal(await store.revoke(name, token, PROCESS), true);
-      await elapse(SHORT_TTL_MS + 20);
+      await dying.end();
       fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
     },
   },

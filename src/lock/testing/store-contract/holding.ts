@@ -4,12 +4,13 @@ import { type LockStore } from '../../core/lock-store.js';
 import {
   PROCESS,
   TTL_MS,
-  SHORT_TTL_MS,
   newName,
   newToken,
   fenceOf,
   fencesOf,
   busy,
+  mortalClient,
+  shortTtlMs,
   type ContractCase,
 } from './contract-case.js';
 
@@ -65,20 +66,22 @@ export const holding: readonly ContractCase[] = [
   {
     promise:
       'grants a repeated try of the same token again, with the same fence and at least the full TTL',
-    async verify({ store, elapse }) {
+    async verify(under) {
+      const { store, elapse } = under;
       const [name, token] = [newName(), newToken()];
-      const first = fenceOf(await store.tryAcquire(name, token, SHORT_TTL_MS));
-      await elapse(SHORT_TTL_MS / 2);
+      const first = fenceOf(await store.tryAcquire(name, token, shortTtlMs(under)));
+      await elapse(shortTtlMs(under) / 2);
       assert.equal(fenceOf(await store.tryAcquire(name, token, TTL_MS)), first);
       assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
     },
   },
   {
     promise: 'lets a lock expire, and gives the next holder a higher fence',
-    async verify({ store, elapse }) {
-      const name = newName();
-      const first = fenceOf(await store.tryAcquire(name, newToken(), SHORT_TTL_MS));
-      await elapse(SHORT_TTL_MS + 20);
+    async verify(under) {
+      const { store } = under;
+      const [name, dying] = [newName(), await mortalClient(under)];
+      const first = fenceOf(await dying.store.tryAcquire(name, newToken(), shortTtlMs(under)));
+      await dying.end();
       assert.equal(await store.inspect(name), null);
       const second = fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
       assert.ok(second > first, `${second} after ${first}`);
@@ -112,29 +115,33 @@ export const holding: readonly ContractCase[] = [
   },
   {
     promise: 'never releases the next holder in place of one whose lock expired',
-    async verify({ store, elapse }) {
+    async verify(under) {
+      const { store } = under;
       const [name, late, next] = [newName(), newToken(), newToken()];
-      await store.tryAcquire(name, late, SHORT_TTL_MS);
-      await elapse(SHORT_TTL_MS + 20);
-      await store.tryAcquire(name, next, TTL_MS);
-      assert.equal(await store.release(name, late, PROCESS), 'not-held');
+      const dying = await mortalClient(under);
+      fenceOf(await dying.store.tryAcquire(name, late, shortTtlMs(under)));
+      await dying.end();
+      fenceOf(await store.tryAcquire(name, next, TTL_MS));
+      assert.equal(await dying.store.release(name, late, PROCESS), 'not-held');
       assert.equal((await store.inspect(name))?.token, next);
     },
   },
   {
     promise: 'renews for the owner only, each lock of a batch by itself',
-    async verify({ store, elapse }) {
+    async verify(under) {
+      const { store } = under;
       const [mine, foreign, gone] = [newName(), newName(), newName()];
       const [token, other] = [newToken(), newToken()];
-      await store.tryAcquire(mine, token, SHORT_TTL_MS);
-      await store.tryAcquire(foreign, other, SHORT_TTL_MS);
+      const dying = await mortalClient(under);
+      fenceOf(await dying.store.tryAcquire(foreign, other, shortTtlMs(under)));
+      fenceOf(await store.tryAcquire(mine, token, shortTtlMs(under)));
       const outcomes = await store.renew([
         { name: foreign, token, ttlMs: TTL_MS },
         { name: gone, token, ttlMs: TTL_MS },
         { name: mine, token, ttlMs: TTL_MS },
       ]);
       assert.deepEqual(outcomes, ['not-owner', 'not-owner', 'renewed']);
-      await elapse(SHORT_TTL_MS + 20);
+      await dying.end();
       assert.equal(await store.inspect(foreign), null);
       assert.equal(await store.inspect(gone), null);
       assert.equal((await store.inspect(mine))?.token, token);
@@ -142,34 +149,39 @@ export const holding: readonly ContractCase[] = [
   },
   {
     promise: 'never takes a vanished lock again by renewing it',
-    async verify({ store, elapse }) {
+    async verify(under) {
+      const { store } = under;
       const [name, token] = [newName(), newToken()];
-      await store.tryAcquire(name, token, SHORT_TTL_MS);
-      await elapse(SHORT_TTL_MS + 20);
-      assert.deepEqual(await store.renew([{ name, token, ttlMs: TTL_MS }]), ['not-owner']);
+      const dying = await mortalClient(under);
+      fenceOf(await dying.store.tryAcquire(name, token, shortTtlMs(under)));
+      await dying.end();
+      assert.deepEqual(await dying.store.renew([{ name, token, ttlMs: TTL_MS }]), ['not-owner']);
       assert.equal(await store.inspect(name), null);
     },
   },
   {
     promise: 'never shortens a life by renewing',
-    async verify({ store }) {
+    async verify(under) {
+      const { store } = under;
       const [name, token] = [newName(), newToken()];
       await store.tryAcquire(name, token, TTL_MS);
-      assert.deepEqual(await store.renew([{ name, token, ttlMs: SHORT_TTL_MS }]), ['renewed']);
+      const renewals = [{ name, token, ttlMs: shortTtlMs(under) }];
+      assert.deepEqual(await store.renew(renewals), ['renewed']);
       assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
     },
   },
   {
     promise: 'never shortens a life by a repeated try: one that comes late must do no harm',
-    async verify({ store }) {
+    async verify(under) {
+      const { store } = under;
       const [name, token] = [newName(), newToken()];
       const locks = [{ name, token }];
-      await store.tryAcquire(name, token, SHORT_TTL_MS);
+      await store.tryAcquire(name, token, shortTtlMs(under));
       assert.deepEqual(await store.renew([{ name, token, ttlMs: TTL_MS }]), ['renewed']);
-      fenceOf(await store.tryAcquire(name, token, SHORT_TTL_MS));
+      fenceOf(await store.tryAcquire(name, token, shortTtlMs(under)));
       assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
       if (store.tryAcquireAll) {
-        assert.equal(fencesOf(await store.tryAcquireAll(locks, SHORT_TTL_MS)).length, 1);
+        assert.equal(fencesOf(await store.tryAcquireAll(locks, shortTtlMs(under))).length, 1);
       }
       assert.ok(((await store.inspect(name))?.remainingMs ?? 0) > TTL_MS / 2);
     },

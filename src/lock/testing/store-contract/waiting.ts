@@ -3,12 +3,13 @@ import { type LockStore, type Place, TURN_MS } from '../../core/lock-store.js';
 import {
   PROCESS,
   TTL_MS,
-  SHORT_TTL_MS,
   newName,
   newPlace,
   newToken,
   fenceOf,
   busy,
+  mortalClient,
+  shortTtlMs,
   type ContractCase,
 } from './contract-case.js';
 
@@ -93,11 +94,13 @@ export const waiting: readonly ContractCase[] = [
   },
   {
     promise: 'keeps a lock that expired for the head of the line',
-    async verify({ store, elapse }) {
+    async verify(under) {
+      const { store } = under;
       const [name, head] = [newName(), newPlace()];
-      await store.tryAcquire(name, newToken(), SHORT_TTL_MS);
+      const dying = await mortalClient(under);
+      fenceOf(await dying.store.tryAcquire(name, newToken(), shortTtlMs(under)));
       busy(await store.tryAcquire(name, newToken(), TTL_MS, head));
-      await elapse(SHORT_TTL_MS + 20);
+      await dying.end();
       if (!store.capabilities.fairWaiting) {
         fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
         return busyWithoutLine(store, name, head);
