@@ -7,7 +7,7 @@ import { LeaseDesk } from './lease-desk.js';
 import { enterContext, heldInContext } from './lock-context.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
-import { type LockOptions, resolveLockOptions } from './lock-options.js';
+import { checkTtlStep, type LockOptions, resolveLockOptions } from './lock-options.js';
 import type { GrantStore } from './lock-store.js';
 import { LockBusyError, LockReentryError } from './lock.errors.js';
 import { newProcessId, type Owner } from './owner-token.js';
@@ -40,6 +40,8 @@ export interface GrantEngineOptions {
   /** Shown as the holder's label. */
   readonly label: string;
   readonly defaults: LockOptions;
+  /** The shortest life that the store can count, in ms. */
+  readonly ttlStepMs: number;
 }
 
 /**
@@ -54,13 +56,17 @@ export class GrantEngine {
   readonly acquirer: Acquirer;
 
   private readonly clock: Clock;
+  private readonly ttlStepMs: number;
 
-  constructor({ store, clock, events, label, defaults }: GrantEngineOptions) {
+  /** @throws LockOptionsError for a default TTL that the store cannot count */
+  constructor({ store, clock, events, label, defaults, ttlStepMs }: GrantEngineOptions) {
+    checkTtlStep(defaults.ttlMs, ttlStepMs);
     this.defaults = defaults;
+    this.ttlStepMs = ttlStepMs;
     this.clock = clock;
     this.owner = { process: newProcessId(), label };
     const statistics = new HoldStatistics();
-    this.desk = new LeaseDesk(store, clock, events, (name, heldMs) =>
+    this.desk = new LeaseDesk(store, clock, events, ttlStepMs, (name, heldMs) =>
       statistics.record(nameFamily(name), heldMs),
     );
     this.tries = new Tries(store, clock, this.owner, this.desk);
@@ -79,7 +85,14 @@ export class GrantEngine {
   async acquire(name: string, options: AcquireOptions = {}): Promise<HeldLease> {
     const { signal, ...given } = options;
     if (heldInContext(this, name)) throw new LockReentryError(name);
-    return this.acquirer.take(name, resolveLockOptions(given, this.defaults), signal);
+    return this.acquirer.take(name, this.resolve(given), signal);
+  }
+
+  /** The options of one call. @throws LockOptionsError */
+  resolve(given: Partial<LockOptions>): LockOptions {
+    const options = resolveLockOptions(given, this.defaults);
+    checkTtlStep(options.ttlMs, this.ttlStepMs);
+    return options;
   }
 
   /** One try: null where it is busy. @throws as `acquire`, but never busy */

@@ -2,7 +2,7 @@ import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
 import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
-import { checkBounds, driftMarginMs, type LockOptions } from './lock-options.js';
+import { checkBounds, checkTtlStep, driftMarginMs, type LockOptions } from './lock-options.js';
 import type { AcquireReply, GrantStore } from './lock-store.js';
 import type { LossCode } from './lock.errors.js';
 import { Watchdog } from './watchdog.js';
@@ -22,6 +22,7 @@ export class LeaseDesk implements LeaseKeeper {
     private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly events: LockEventBus,
+    private readonly ttlStepMs: number,
     /** The work under a lease is over, after so many ms. */
     private readonly onClosed: (name: string, heldMs: number) => void,
   ) {
@@ -71,6 +72,7 @@ export class LeaseDesk implements LeaseKeeper {
 
   async extend(lease: HeldLease, ttlMs: number): Promise<boolean> {
     checkBounds('ttlMs', ttlMs);
+    checkTtlStep(ttlMs, this.ttlStepMs);
     lease.assertHeld();
     lease.ttlMs = ttlMs;
     const outcome = await this.watchdog.renewNow(lease);

@@ -64,7 +64,14 @@ export class LockManager {
     }
     this.store = store;
     this.defaults = resolveLockOptions(defaults);
-    const parts = { clock, events: this.events, label: instanceId, defaults: this.defaults };
+    const { ttlStepMs } = store.capabilities;
+    const parts = {
+      clock,
+      events: this.events,
+      label: instanceId,
+      defaults: this.defaults,
+      ttlStepMs,
+    };
     this.engine = new GrantEngine({ store, ...parts });
     const { owner, desk, tries, acquirer } = this.engine;
     this.permits = new Semaphores(store, parts);
@@ -106,7 +113,7 @@ export class LockManager {
     const { reentrant = false, signal, ...given } = options;
     const outer = names.map((one) => heldInContext(this.engine, one));
     if (outer.some((one) => one)) return sharedHold(names, outer, reentrant);
-    const lease = await this.sets.take(names, resolveLockOptions(given, this.defaults), signal);
+    const lease = await this.sets.take(names, this.engine.resolve(given), signal);
     return new Hold(lease, (work) => enterContext(this.engine, lease, work), true);
   }
 
@@ -152,7 +159,7 @@ export class LockManager {
     for (const name of wanted) {
       if (heldInContext(this.engine, name)) throw new LockReentryError(name);
     }
-    return this.sets.take(wanted, resolveLockOptions(given, this.defaults), signal);
+    return this.sets.take(wanted, this.engine.resolve(given), signal);
   }
 
   /** Who holds the lock, or null. One round trip. @throws LockUnavailableError */

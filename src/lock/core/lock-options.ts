@@ -78,6 +78,14 @@ export function checkBounds(name: keyof LockOptions, value: unknown): asserts va
   }
 }
 
+/** @throws LockOptionsError where the store cannot count so short a life */
+export function checkTtlStep(ttlMs: number, ttlStepMs: number): void {
+  if (ttlMs >= ttlStepMs) return;
+  throw new LockOptionsError(
+    `ttlMs is ${ttlMs}, but the lock store counts lives in steps of ${ttlStepMs} ms. Make it at least that, or choose another store.`,
+  );
+}
+
 /** What is taken off a lease's life for the drift of two clocks: 1 % of the TTL and 2 ms. */
 export function driftMarginMs(ttlMs: number): number {
   return Math.ceil(ttlMs / 100) + 2;
