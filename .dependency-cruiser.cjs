@@ -33,7 +33,7 @@ module.exports = {
     only(
       'lock-stores',
       '^src/lock/stores/',
-      [node, '^src/lock/(?:core|stores)/', 'node_modules/ioredis/'],
+      [node, '^src/lock/(?:core|stores)/', 'node_modules/(?:ioredis|@grpc)/'],
       'a store knows the engine and its client library',
     ),
     only(

@@ -15,6 +15,8 @@ const built = join(root, 'dist', 'lock');
 
 /** What an application brings along itself: two copies of any of these would not know each other. */
 const peers = {
+  '@grpc/grpc-js': '^1.14.0',
+  '@grpc/proto-loader': '^0.8.0',
   '@nestjs/common': '^12.0.0',
   '@nestjs/core': '^12.0.0',
   '@nestjs/schedule': '^12.0.0',
@@ -38,7 +40,7 @@ try {
 
 /** Lays out the package's folder. */
 async function stage(directory) {
-  const wanted = /(?:\.js|\.d\.ts|\.lua)$/;
+  const wanted = /(?:\.js|\.d\.ts|\.lua|\.proto)$/;
   const files = (await listFiles(built)).filter((file) => wanted.test(file));
   if (!files.includes('index.js')) {
     throw new Error(`There is no built lock module in ${built}; run "npm run build" first.`);
@@ -92,6 +94,8 @@ async function manifest() {
     },
     peerDependencies: peers,
     peerDependenciesMeta: {
+      '@grpc/grpc-js': { optional: true }, // for the store etcd only, as the next one
+      '@grpc/proto-loader': { optional: true },
       '@nestjs/schedule': { optional: true }, // for doclock/schedule only
       ioredis: { optional: true },
     },

@@ -13,7 +13,7 @@ import {
   type IdempotencyOptions,
   SqlIdempotencyStore,
 } from './idempotency/index.js';
-import { LockModule, type LockModuleOptions } from './lock/index.js';
+import { LockModule, type LockModuleOptions, type LockStoreOption } from './lock/index.js';
 import { RedisClients, RedisModule } from './redis/index.js';
 
 /**
@@ -62,17 +62,26 @@ export class AppModule implements OnModuleDestroy {
   }
 }
 
-function lockOptions({ lock, instanceId }: AppConfig, clients: RedisClients): LockModuleOptions {
-  const { store, prefix, ...defaults } = lock;
+function lockOptions(config: AppConfig, clients: RedisClients): LockModuleOptions {
+  const { store: _store, prefix: _prefix, ...defaults } = config.lock;
   return {
-    store:
-      store === 'redis'
-        ? { kind: 'redis', client: clients.create('locks'), prefix }
-        : { kind: 'memory' },
-    instanceId,
+    store: lockStoreOption(config, clients),
+    instanceId: config.instanceId,
     shutdownGraceMs: 0, // the drain has waited before
     ...defaults,
   };
+}
+
+function lockStoreOption({ lock, etcd }: AppConfig, clients: RedisClients): LockStoreOption {
+  const { store, prefix, commandTimeoutMs: callTimeoutMs } = lock;
+  switch (store) {
+    case 'redis':
+      return { kind: store, client: clients.create('locks'), prefix };
+    case 'etcd':
+      return { kind: store, endpoints: etcd?.endpoints ?? [], prefix, callTimeoutMs };
+    case 'memory':
+      return { kind: store };
+  }
 }
 
 function idempotencyOptions(

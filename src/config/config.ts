@@ -13,6 +13,9 @@ export type RedisAddress =
       readonly nodes: readonly { readonly host: string; readonly port: number }[];
     };
 
+/** Where locks live. */
+export type LockStoreKind = 'memory' | 'redis' | 'etcd';
+
 /** Everything that can be set, validated, typed and frozen. Durations in ms, sizes in bytes or characters. */
 export interface AppConfig {
   /** Names this replica in `X-Served-By`, in logs and in the owner's label of its locks. */
@@ -48,8 +51,10 @@ export interface AppConfig {
   /** The ChromaDB server that keeps the vectors, or null for the database itself. */
   readonly chromaUrl: string | null;
   readonly redis: RedisAddress | null;
+  /** The members of the etcd cluster, or null where locks are elsewhere. */
+  readonly etcd: { readonly endpoints: readonly string[] } | null;
   readonly lock: {
-    readonly store: 'memory' | 'redis';
+    readonly store: LockStoreKind;
     readonly prefix: string;
     readonly ttlMs: number;
     readonly waitMs: number;

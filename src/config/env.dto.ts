@@ -65,7 +65,7 @@ export class Env {
   DATABASE_URL: string | undefined = undefined;
 
   @IfSet()
-  @OneOf('memory', 'redis')
+  @OneOf('memory', 'redis', 'etcd')
   LOCK_STORE: string | undefined = undefined;
 
   @IfSet()
@@ -88,6 +88,13 @@ export class Env {
 
   @Form(/^\S+$/, 'must be the name of the primary as the sentinels know it')
   REDIS_SENTINEL_NAME: string = 'mymaster';
+
+  @IfSet()
+  @Form(
+    /^(https?:\/\/)?[^\s,:/]+:\d{1,5}(,\s*(https?:\/\/)?[^\s,:/]+:\d{1,5})*$/,
+    'must be a list such as "http://etcd-1:2379,http://etcd-2:2379"',
+  )
+  ETCD_ENDPOINTS: string | undefined = undefined;
 
   @Form(
     /^[^\s{}%\p{Cc}]{1,100}$/u,

@@ -108,13 +108,13 @@ describe('the settings', () => {
       mistakes({
         PORT: 'abc',
         LOCK_TTL_MS: '99',
-        LOCK_STORE: 'etcd',
+        LOCK_STORE: 'consul',
         CHUNK_SIZE: '100',
         CHUNK_OVERLAP: '100',
       }),
     ).toEqual([
       'PORT is "abc"; it must be a whole number from 0 to 65535.',
-      'LOCK_STORE is "etcd"; it must be "memory" or "redis".',
+      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "etcd".',
       'LOCK_TTL_MS is "99"; it must be a whole number from 100 to 86400000.',
       expect.stringContaining('CHUNK_OVERLAP is 100, but it must be less than CHUNK_SIZE (100)'),
     ]);
@@ -140,6 +140,8 @@ describe('the settings', () => {
     ['ARCHIVE_AFTER_DAYS', '-1'],
     ['REDIS_SENTINELS', 'a'],
     ['REDIS_CLUSTER_NODES', 'a:1;b:2'],
+    ['ETCD_ENDPOINTS', 'etcd-1'],
+    ['ETCD_ENDPOINTS', 'ftp://etcd-1:2379'],
   ])('refuse %s=%j', (name, value) => {
     expect(mistakes({ [name]: value })[0]).toContain(
       `${name} is ${JSON.stringify(value)}; it must`,
@@ -182,6 +184,23 @@ describe('the settings', () => {
       },
     });
     expect(resolveConfig({ LOCK_MAX_HOLD_MS: 'Infinity' }).lock.maxHoldMs).toBe(Infinity);
+  });
+
+  it('choose a cluster for locks only where it is named and TTLs are long enough for it', () => {
+    const endpoints = 'http://etcd-1:2379, etcd-2:2379';
+    expect(resolveConfig({ LOCK_STORE: 'etcd', ETCD_ENDPOINTS: endpoints })).toMatchObject({
+      lock: { store: 'etcd' },
+      etcd: { endpoints: ['http://etcd-1:2379', 'etcd-2:2379'] },
+    });
+    expect(mistakes({ LOCK_STORE: 'etcd' })).toEqual([
+      expect.stringContaining('Set ETCD_ENDPOINTS'),
+    ]);
+    expect(mistakes({ ETCD_ENDPOINTS: endpoints })).toEqual([
+      expect.stringContaining('LOCK_STORE is not set, so it would be ignored'),
+    ]);
+    expect(mistakes({ LOCK_STORE: 'etcd', ETCD_ENDPOINTS: endpoints, LOCK_TTL_MS: '999' })).toEqual(
+      [expect.stringContaining('Set it to 1000 or more')],
+    );
   });
 
   it('refuse a lock store that does not fit the rest', () => {

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type AppConfig, type RedisAddress } from './config.js';
+import { type AppConfig, type LockStoreKind, type RedisAddress } from './config.js';
 import { ConfigError } from './config.errors.js';
+import { coordinatorMismatches, listOf } from './coordinators.js';
 import { type Env } from './env.dto.js';
 import { type RawEnv, readEnv } from './read-env.js';
 
@@ -39,6 +40,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     databaseUrl: env.DATABASE_URL ?? null,
     chromaUrl: env.CHROMA_URL ?? null,
     redis: redisAddress(env),
+    etcd: env.ETCD_ENDPOINTS ? { endpoints: listOf(env.ETCD_ENDPOINTS) } : null,
     lock: {
       store: lockStore(env),
       prefix: env.LOCK_PREFIX,
@@ -64,7 +66,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
 }
 
 function mismatches(env: Env): string[] {
-  const mistakes = accessMistakes(env);
+  const mistakes = [...accessMistakes(env), ...coordinatorMismatches(env)];
   const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const).filter(
     (name) => env[name],
   );
@@ -116,16 +118,12 @@ function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
 }
 
-function listOf(text: string | undefined): string[] {
-  return text?.split(',').map((entry) => entry.trim()) ?? [];
-}
-
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function lockStore(env: Env): 'memory' | 'redis' {
-  if (env.LOCK_STORE !== undefined) return env.LOCK_STORE === 'redis' ? 'redis' : 'memory';
+function lockStore(env: Env): LockStoreKind {
+  if (env.LOCK_STORE !== undefined) return env.LOCK_STORE as LockStoreKind; // one of them, as checked
   return redisAddress(env) ? 'redis' : 'memory';
 }
 

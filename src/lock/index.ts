@@ -44,6 +44,7 @@ export type { LockStoreOption } from './nest/store.factory.js';
 export { WithLock } from './nest/with-lock.decorator.js';
 export type { WithLockOptions } from './nest/with-lock.options.js';
 export type { LockNameFunction } from './nest/with-lock.types.js';
+export { EtcdLockStore, type EtcdLockStoreOptions } from './stores/etcd/etcd-lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import {
+  EtcdLockStore,
   type LockStore,
   MemoryLockStore,
   redisLockClientOptions,
@@ -15,6 +16,7 @@ afterAll(() => client.disconnect());
 
 /** One of each, by the name of its folder. None of them connects. */
 const stores: Readonly<Record<string, LockStore>> = {
+  etcd: new EtcdLockStore({ endpoints: ['etcd:2379'] }),
   memory: new MemoryLockStore(),
   redis: new RedisLockStore({ client }),
   'redis-wait': new RedisWaitLockStore({ client }),

@@ -1,3 +1,4 @@
+import { ensureEtcd } from './etcd-program.ts';
 import { ensurePostgres } from './postgres-program.ts';
 import { ensureRedis } from '../../scripts/support/redis-program.mjs';
 
@@ -7,4 +8,5 @@ import { ensureRedis } from '../../scripts/support/redis-program.mjs';
 export default async function globalSetup(): Promise<void> {
   await ensureRedis();
   await ensurePostgres();
+  await ensureEtcd();
 }

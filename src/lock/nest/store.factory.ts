@@ -1,5 +1,6 @@
 import type { LockStore } from '../core/lock-store.js';
 import { LockOptionsError } from '../core/lock.errors.js';
+import { EtcdLockStore, type EtcdLockStoreOptions } from '../stores/etcd/etcd-lock-store.js';
 import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
 import {
   RedisWaitLockStore,
@@ -22,9 +23,14 @@ interface RedisWaitStoreOption extends RedisWaitLockStoreOptions {
   readonly kind: 'redis-wait';
 }
 
+/** Locks in an etcd cluster. Needs the packages @grpc/grpc-js and @grpc/proto-loader. */
+interface EtcdStoreOption extends EtcdLockStoreOptions {
+  readonly kind: 'etcd';
+}
+
 /** Where locks live: a store of this package by its kind, or any store that passes the contract suite. */
 export type LockStoreOption =
-  MemoryStoreOption | RedisStoreOption | RedisWaitStoreOption | LockStore;
+  MemoryStoreOption | RedisStoreOption | RedisWaitStoreOption | EtcdStoreOption | LockStore;
 
 /** Makes the store that an option describes. @throws LockOptionsError for what cannot be one */
 export function createLockStore(option: LockStoreOption): LockStore {
@@ -36,9 +42,11 @@ export function createLockStore(option: LockStoreOption): LockStore {
       return new RedisLockStore({ client: option.client, prefix: option.prefix });
     case 'redis-wait':
       return new RedisWaitLockStore(option);
+    case 'etcd':
+      return new EtcdLockStore(option);
     default:
       throw new LockOptionsError(
-        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client } or a LockStore.`,
+        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'etcd', endpoints } or a LockStore.`,
       );
   }
 }

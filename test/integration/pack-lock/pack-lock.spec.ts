@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../../..');
 const peers = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
-const optionalPeers = ['@nestjs/schedule', 'ioredis'];
+const optionalPeers = ['@grpc/grpc-js', '@grpc/proto-loader', '@nestjs/schedule', 'ioredis'];
 
 // The compiler has to share the machine with the other tests.
 jest.setTimeout(120_000);
@@ -86,7 +86,9 @@ describe('the package doclock', () => {
       version: top?.version,
       license: top?.license,
       type: 'module',
-      peerDependenciesMeta: { '@nestjs/schedule': { optional: true }, ioredis: { optional: true } },
+      peerDependenciesMeta: Object.fromEntries(
+        optionalPeers.map((name) => [name, { optional: true }]),
+      ),
     });
     for (const [name, range] of Object.entries(own?.peerDependencies ?? {})) {
       const used = await readJson(join(root, 'node_modules', name, 'package.json'));
@@ -99,7 +101,7 @@ describe('the package doclock', () => {
     const others = files.filter((file) => !file.startsWith('dist/'));
     expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json']);
     const built = files.filter((file) => file.startsWith('dist/'));
-    expect(built.filter((file) => !/\.(?:js|d\.ts|lua)$/.test(file))).toEqual([]);
+    expect(built.filter((file) => !/\.(?:js|d\.ts|lua|proto)$/.test(file))).toEqual([]);
     expect(built.filter((file) => file.includes('.spec.'))).toEqual([]);
     const rooms = new Set(built.map((file) => file.split('/').slice(1, -1)[0] ?? file));
     expect([...rooms]).toEqual(
@@ -114,7 +116,9 @@ describe('the package doclock', () => {
         'dist/index.d.ts',
       ]),
     );
-    const scripts = (await filesOf(join(root, 'src/lock'))).filter((file) => file.endsWith('.lua'));
+    const scripts = (await filesOf(join(root, 'src/lock'))).filter((file) =>
+      /\.(?:lua|proto)$/.test(file),
+    );
     expect(scripts.length).toBeGreaterThan(0);
     expect(built).toEqual(expect.arrayContaining(scripts.map((file) => `dist/${file}`)));
   });

@@ -1,0 +1,45 @@
+import { expect, it } from '@jest/globals';
+import { DocumentsClient } from '../support/documents-client.js';
+import { startEtcd } from '../support/etcd.js';
+import { eventually } from '../support/eventually.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+/** Servers that a lock store needs, and the settings that name them. */
+const stores = [
+  {
+    store: 'etcd',
+    start: async () => {
+      const etcd = await startEtcd();
+      return { settings: { ETCD_ENDPOINTS: etcd.endpoints.join() }, stop: () => etcd.stop() };
+    },
+  },
+];
+
+it.each(stores)(
+  'the service with its locks in $store processes a document, and tells who comes second that it is busy',
+  async ({ store, start }) => {
+    const servers = await start();
+    try {
+      await using service = await ServiceProcess.start({
+        LOCK_STORE: store,
+        ...servers.settings,
+        EMBED_WORKERS: '1',
+        DEMO_STEP_DELAY_MS: '400',
+      });
+      const client = new DocumentsClient(service);
+      await client.put('a', 'A text about lanterns.');
+      expect((await client.start('a')).status).toBe(202);
+      const second = await client.process('a');
+      expect(second.status).toBe(423);
+      expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+      await eventually(async () => (await client.get('a')).state === 'ready', {
+        timeoutMs: 20_000,
+      });
+      expect(await client.passages('a', 'lanterns')).toHaveLength(1);
+      expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    } finally {
+      await servers.stop();
+    }
+  },
+  90_000,
+);
