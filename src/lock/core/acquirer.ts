@@ -95,7 +95,7 @@ export class Acquirer {
       case 'granted':
         return outcome.lease;
       case 'busy':
-        throw this.busyError(name, this.asAnswer(outcome.reply));
+        throw this.busyError(name, this.heard(name, outcome.reply, options));
       case 'trouble':
         this.desk.undo(attempt);
         throw outcome.error;
@@ -134,7 +134,7 @@ export class Acquirer {
               attempt = this.tries.newAttempt(name, options);
             }
             waiter.ticket = outcome.reply.ticket;
-            waiter.learn(this.asAnswer(outcome.reply));
+            waiter.learn(this.heard(name, outcome.reply, options));
             pauseMs = Math.min(outcome.reply.remainingMs ?? SAFETY_MS, SAFETY_MS);
             pauseMs += LEAST_PAUSE_MS + this.clock.jitterMs(JITTER_MS);
           } else {
@@ -221,7 +221,15 @@ export class Acquirer {
     return new LockWaitTimeoutError(name, remaining, retryAfterMs, waitMs);
   }
 
-  private asAnswer({ closedMs, ...reply }: BusyReply): LastAnswer {
+  private heard(
+    name: string,
+    { closedMs, ...reply }: BusyReply,
+    { ttlMs }: LockOptions,
+  ): LastAnswer {
+    const { remainingMs: remaining } = reply;
+    if (closedMs === undefined && (remaining === undefined || remaining > ttlMs)) {
+      this.events.emit('overlong', { name, remainingMs: remaining, ttlMs });
+    }
     if (closedMs === undefined) return reply;
     return { ...reply, closedUntil: plusMs(this.clock.now(), closedMs) };
   }

@@ -4,6 +4,11 @@ import type { LossCode } from './lock.errors.js';
 export interface LockEvents {
   granted: { name: string; fence: bigint; waitedMs: number };
   busy: { name: string };
+  /**
+   * A lock that is in the way lives longer than the TTL of whoever asks, or for ever (undefined): the
+   * store's clock was set back, a foreign client forgot the expiry, or callers differ in their TTL.
+   */
+  overlong: { name: string; remainingMs: number | undefined; ttlMs: number };
   unavailable: { name: string; error: unknown };
   /** `outcome` is `unknown` when the release goes on being retried in the background. */
   released: {

@@ -41,6 +41,17 @@ describe('one try', () => {
     expect(await locks.tryAcquire('doc:1')).toBeNull();
   });
 
+  it('reports a lock in its way that lives longer than any lock should', async () => {
+    const reports: unknown[] = [];
+    locks.events.on('overlong', (event) => reports.push(event));
+    await others.acquire('doc:1');
+    await failure(locks.acquire('doc:1'));
+    expect(reports).toEqual([]);
+    await others.acquire('doc:2', { ttlMs: 3_660_000 }); // as if its server's clock went back an hour
+    await failure(locks.acquire('doc:2'));
+    expect(reports).toEqual([{ name: 'doc:2', remainingMs: 3_660_000, ttlMs: 30_000 }]);
+  });
+
   it('answers within commandTimeoutMs when the store does not, and leaves no key', async () => {
     store.next('tryAcquire', 'lose-reply');
     const outcome = failure(locks.acquire('doc:1'));

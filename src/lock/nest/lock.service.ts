@@ -1,7 +1,8 @@
-import type {
-  BeforeApplicationShutdown,
-  OnApplicationShutdown,
-  OnModuleInit,
+import {
+  type BeforeApplicationShutdown,
+  Logger,
+  type OnApplicationShutdown,
+  type OnModuleInit,
 } from '@nestjs/common';
 import { MAX_TIMER_MS } from '../core/clock.js';
 import { LockManager, type LockManagerOptions } from '../core/lock-manager.js';
@@ -9,6 +10,8 @@ import { LockOptionsError } from '../core/lock.errors.js';
 
 /** How long holders may take to finish when the application shuts down, in ms. */
 const DEFAULT_SHUTDOWN_GRACE_MS = 30_000;
+
+const OVERLONG_REPORT_MS = 60_000;
 
 /** What a LockService is made of. */
 export interface LockServiceOptions extends LockManagerOptions {
@@ -43,6 +46,21 @@ export class LockService
       );
     }
     this.shutdownGraceMs = shutdownGraceMs;
+    this.reportOverlong();
+  }
+
+  /** At most once a minute: a key like that stays in everybody's way for long. */
+  private reportOverlong(): void {
+    const logger = new Logger(LockService.name);
+    let reportedAt = -Infinity;
+    this.events.on('overlong', ({ name, remainingMs, ttlMs }) => {
+      if (performance.now() - reportedAt < OVERLONG_REPORT_MS) return;
+      reportedAt = performance.now();
+      const life = remainingMs === undefined ? 'for ever' : `for ${Math.round(remainingMs)} ms`;
+      logger.warn(
+        `The lock "${name}" lives ${life}, longer than the TTL of ${ttlMs} ms that it was asked for with: the store's clock was set back, a foreign client took it, or callers differ in their TTL. If its holder is dead, revoke it.`,
+      );
+    });
   }
 
   /** The application does not start on a store that cannot be used. @throws with thing, cause and fix */

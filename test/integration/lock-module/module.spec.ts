@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import {
   Injectable,
   type INestApplicationContext,
@@ -74,6 +74,20 @@ describe('LockModule', () => {
       expect(lease.ttlMs).toBe(5_000);
       expect((await locks.inspect('a'))?.holder?.label).toBe('replica 1');
     });
+    await app.close();
+  });
+
+  it('warns of a lock in the way that lives longer than any should, once and not at every request', async () => {
+    const warn = jest.fn<(message: string, context: string) => void>();
+    const store = new MemoryLockStore();
+    const app = await withStore({ store });
+    app.useLogger({ warn, log: () => {}, error: () => {} });
+    const locks = app.get(LockService);
+    await store.tryAcquire('doc:1', 'somebody-elses-token', 3_600_000);
+    for (let round = 0; round < 3; round += 1) expect(await locks.tryAcquire('doc:1')).toBeNull();
+    expect(warn.mock.calls.map(([message]) => message)).toEqual([
+      expect.stringMatching(/^The lock "doc:1" lives for \d+ ms, longer than the TTL of 30000 ms/),
+    ]);
     await app.close();
   });
 
