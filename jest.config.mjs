@@ -20,7 +20,7 @@ export default {
     '^.+\\.ts$': ['@swc/jest', swcOptions],
     [`/node_modules/${esmOnly}/.+\\.js$`]: ['@swc/jest', toCommonJs],
   },
-  transformIgnorePatterns: [`/node_modules/(?!${esmOnly}/)`],
+  transformIgnorePatterns: [`/node_modules/(?!(?:.+/node_modules/)?${esmOnly}/)`],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   maxWorkers: 2,
   workerIdleMemoryLimit: '512MB',

@@ -10,14 +10,15 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
-import { Drain, Rules } from '../http/index.js';
+import { Answers, AnswersAs, Drain, Problems, Rules, TakesKey } from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { ScheduledJobs } from '../lock/schedule/index.js';
+import { ArchiveRun } from './archiver.js';
 import { ARCHIVE_JOB } from './archive-job.js';
 import { ArchiveNotFoundError } from './archives.errors.js';
-import { type ArchivePage, ArchivesRepository } from './archives.repository.js';
+import { ArchivePage, ArchivesRepository } from './archives.repository.js';
 import { PageQuery } from './dto/page-query.dto.js';
-import { type TickPage, TickHistory } from './tick-history.js';
+import { TickPage, TickHistory } from './tick-history.js';
 import { unpackArchive } from './unpack-archive.js';
 
 const adminOnly = { access: 'admin' } as const;
@@ -33,6 +34,9 @@ export class ArchiveController {
   ) {}
 
   @Post('archive/run')
+  @TakesKey()
+  @Answers(ArchiveRun, 200, 'Archived.')
+  @Problems('lock_busy', 'lock_unavailable', 'lease_lost', 'database_unavailable')
   @Rules(adminOnly)
   @Idempotent()
   @HttpCode(200)
@@ -41,18 +45,24 @@ export class ArchiveController {
   }
 
   @Get('archive/ticks')
+  @Answers(TickPage)
+  @Problems('invalid_cursor', 'database_unavailable')
   @Rules(adminOnly)
   ticks(@Query() query: PageQuery): Promise<TickPage> {
     return this.history.list(query);
   }
 
   @Get('archives')
+  @Answers(ArchivePage)
+  @Problems('invalid_cursor', 'database_unavailable')
   @Rules(adminOnly)
   list(@Query() query: PageQuery): Promise<ArchivePage> {
     return this.archives.list(query);
   }
 
   @Get('archives/:id')
+  @AnswersAs('application/jsonl', 'One conversation a line.')
+  @Problems('archive_not_found', 'database_unavailable')
   @Rules(adminOnly)
   async content(
     @Param('id', ParseUUIDPipe) id: string,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
 import { ConversationsRepository } from '../conversations/index.js';
 import { Drain } from '../http/index.js';
@@ -11,14 +12,18 @@ import { packConversations } from './pack-conversations.js';
 import { TickLog } from './tick-log.js';
 
 /** What a run did. */
-export interface ArchiveRun {
+export class ArchiveRun {
   /** Conversations that were moved. */
+  @ApiProperty({ type: 'integer' })
   readonly archived: number;
   /** Archives that were written. */
+  @ApiProperty({ type: 'integer' })
   readonly archives: number;
   /** False where the replica began to shut down before all that was due had been moved. */
+  @ApiProperty()
   readonly complete: boolean;
   /** Of the run's lease, in decimal. */
+  @ApiProperty()
   readonly fence: string;
 }
 

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ConversationsRepository, type Conversation } from '../conversations/index.js';
@@ -6,25 +7,36 @@ import { ARCHIVE_JOB } from './archive-job.js';
 import { type PackedConversations } from './pack-conversations.js';
 
 /** An archive as clients see it in the list. Times are ISO 8601. */
-export interface ArchiveView {
+export class ArchiveView {
+  @ApiProperty({ format: 'uuid' })
   readonly id: string;
+  @ApiProperty({ type: 'integer' })
   readonly conversations: number;
   /** When its first and its last conversation was had. */
+  @ApiProperty({ format: 'date-time' })
   readonly oldestAt: string;
+  @ApiProperty({ format: 'date-time' })
   readonly newestAt: string;
   /** The length and the SHA-256, in hex, of the JSON lines. */
+  @ApiProperty({ type: 'integer' })
   readonly sizeBytes: number;
+  @ApiProperty()
   readonly sha256: string;
+  @ApiProperty({ format: 'date-time' })
   readonly createdAt: string;
   /** Of the run that wrote it, in decimal. */
+  @ApiProperty()
   readonly fence: string;
+  @ApiProperty()
   readonly replica: string;
 }
 
 /** Part of the list of archives. */
-export interface ArchivePage {
+export class ArchivePage {
+  @ApiProperty({ type: [ArchiveView] })
   readonly items: readonly ArchiveView[];
   /** Gives the next page; null at the end. */
+  @ApiProperty({ type: String, nullable: true })
   readonly nextCursor: string | null;
 }
 

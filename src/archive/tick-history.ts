@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type PagePart, type TickRow } from '../database/index.js';
 import { Drain } from '../http/index.js';
@@ -7,25 +8,35 @@ import { ARCHIVE_JOB } from './archive-job.js';
 import { TickLog } from './tick-log.js';
 
 /** One tick of the archiver, or one run by hand, as clients see it. Times are ISO 8601. */
-export interface TickView {
+export class TickView {
   /** The scheduled instant; null for a run by hand. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly scheduledAt: string | null;
   /** `interrupted`: its process died, or lost the lock and could not say so. */
+  @ApiProperty()
   readonly outcome: string;
+  @ApiProperty()
   readonly replica: string;
   /** In decimal; null where the lock was not taken. */
+  @ApiProperty({ type: String, nullable: true })
   readonly fence: string | null;
+  @ApiProperty({ format: 'date-time' })
   readonly startedAt: string;
   /** null while it runs, and for one that was interrupted. */
+  @ApiProperty({ type: Number, nullable: true })
   readonly durationMs: number | null;
+  @ApiProperty({ type: String, nullable: true })
   readonly detail: string | null;
 }
 
 /** Part of the history. */
-export interface TickPage {
+export class TickPage {
+  @ApiProperty({ type: [TickView] })
   readonly items: readonly TickView[];
+  @ApiProperty({ type: String, nullable: true })
   readonly nextCursor: string | null;
   /** How many runs of the last 24 hours have ended how, over all replicas. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } })
   readonly counts: Readonly<Record<string, number>>;
 }
 

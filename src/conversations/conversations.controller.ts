@@ -1,10 +1,10 @@
 import { Body, Controller, Get, Param, ParseUUIDPipe, Post, Query, Res } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
 import { DocumentId } from '../documents/index.js';
-import { Rules } from '../http/index.js';
+import { Answers, Problems, Rules, TakesKey } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
-import { type Conversation } from './conversation.js';
-import { type ConversationPage, ConversationsRepository } from './conversations.repository.js';
+import { Conversation } from './conversation.js';
+import { ConversationPage, ConversationsRepository } from './conversations.repository.js';
 import { ConversationsService } from './conversations.service.js';
 import { ConversationsQuery } from './dto/conversations-query.dto.js';
 import { Question } from './dto/question.dto.js';
@@ -19,6 +19,9 @@ export class ConversationsController {
 
   @Post('documents/:id/questions')
   @Rules({ rate: 0.5 })
+  @TakesKey()
+  @Answers(Conversation, 201, 'Answered and recorded.')
+  @Problems('document_not_found', 'database_unavailable', 'vectors_unavailable', 'embedding_failed')
   @Idempotent()
   async ask(
     @Param() { id }: DocumentId,
@@ -32,11 +35,15 @@ export class ConversationsController {
   }
 
   @Get('conversations')
+  @Answers(ConversationPage)
+  @Problems('invalid_cursor', 'database_unavailable')
   list(@Query() query: ConversationsQuery): Promise<ConversationPage> {
     return this.conversations.list(query);
   }
 
   @Get('conversations/:id')
+  @Answers(Conversation)
+  @Problems('conversation_not_found', 'database_unavailable')
   read(@Param('id', ParseUUIDPipe) id: string): Promise<Conversation> {
     return this.service.read(id);
   }

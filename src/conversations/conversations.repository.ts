@@ -1,8 +1,9 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Transaction } from 'kysely';
 import { Database, newestPage, type PagePart, type Schema, withoutNul } from '../database/index.js';
-import { type AnsweringPassage, type Conversation, toConversation } from './conversation.js';
+import { type AnsweringPassage, Conversation, toConversation } from './conversation.js';
 
 /** What is recorded of a conversation. */
 export interface NewConversation {
@@ -19,9 +20,11 @@ export type AddedConversation = (
 ) => Promise<void>;
 
 /** Part of the list of conversations. */
-export interface ConversationPage {
+export class ConversationPage {
+  @ApiProperty({ type: [Conversation] })
   readonly items: readonly Conversation[];
   /** Gives the next page; null at the end. */
+  @ApiProperty({ type: String, nullable: true })
   readonly nextCursor: string | null;
 }
 

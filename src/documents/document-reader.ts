@@ -4,13 +4,7 @@ import { LockError, LockService, lockName } from '../lock/index.js';
 import { type DocumentRecord } from './document-record.js';
 import { DocumentNotFoundError } from './documents.errors.js';
 import { DocumentsRepository } from './documents.repository.js';
-import { type DocumentView, toView } from './dto/document.view.js';
-
-/** Part of the list of documents, as clients see it. */
-export interface DocumentListView {
-  readonly items: readonly DocumentView[];
-  readonly nextCursor: string | null;
-}
+import { type DocumentListView, type DocumentView, toView } from './dto/document.view.js';
 
 /** Reads documents, and finds out whether the worker of one that is being processed still lives. */
 @Injectable()

@@ -4,7 +4,7 @@ import { type DocumentRow } from '../database/index.js';
 export type DocumentState = 'uploaded' | 'processing' | 'ready' | 'failed';
 
 /** The steps of processing, in their order. */
-const STAGES = ['extract', 'chunk', 'embed', 'store', 'publish'] as const;
+export const STAGES = ['extract', 'chunk', 'embed', 'store', 'publish'] as const;
 
 /** A step of processing. */
 export type Stage = (typeof STAGES)[number];
@@ -52,7 +52,8 @@ function oneOf<T extends string>(known: readonly T[], value: string, column: str
   return found;
 }
 
-const STATES: readonly DocumentState[] = ['uploaded', 'processing', 'ready', 'failed'];
+/** What a row can say. */
+export const STATES: readonly DocumentState[] = ['uploaded', 'processing', 'ready', 'failed'];
 
 /** A row as the rest of the service sees it. @throws when a newer version has written unknown words */
 export function toRecord(row: DocumentRow): DocumentRecord {

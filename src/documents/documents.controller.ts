@@ -16,12 +16,14 @@ import {
 } from '@nestjs/common';
 import { FileInterceptor, type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
 import { type FastifyReply } from 'fastify';
-import { Rules } from '../http/index.js';
+import { Answers, AnswersAs, Problems, Rules, Takes, TakesKey } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
-import { type DocumentListView, DocumentReader } from './document-reader.js';
+import { DocumentReader } from './document-reader.js';
 import { DocumentsService } from './documents.service.js';
-import { type DocumentView } from './dto/document.view.js';
+import { DocumentListView, DocumentView } from './dto/document.view.js';
 import { DocumentId } from './dto/document-id.dto.js';
+import { FormUpload } from './dto/form-upload.dto.js';
+import { JsonUpload } from './dto/json-upload.dto.js';
 import { ListQuery } from './dto/list-query.dto.js';
 import { readUpload } from './upload/read-upload.js';
 
@@ -37,6 +39,7 @@ const oneFile = FileInterceptor('file', {
   },
 });
 
+const uploadBodies = { 'multipart/form-data': FormUpload, 'application/json': JsonUpload };
 const uploads = { body: 'upload', rate: 0.25 } as const;
 
 /** Documents as a resource. */
@@ -49,6 +52,10 @@ export class DocumentsController {
 
   @Post()
   @Rules(uploads)
+  @TakesKey()
+  @Takes(uploadBodies)
+  @Answers(DocumentView, 201, 'Stored.')
+  @Problems('database_unavailable')
   @Idempotent()
   @UseInterceptors(oneFile)
   async create(
@@ -66,6 +73,16 @@ export class DocumentsController {
 
   @Put(':id')
   @Rules(uploads)
+  @Takes(uploadBodies)
+  @Answers(DocumentView, 200, 'Replaced, or the same as before.')
+  @Answers(DocumentView, 201, 'Stored.')
+  @Problems(
+    'lock_busy',
+    'lock_unavailable',
+    'lease_lost',
+    'database_unavailable',
+    'vectors_unavailable',
+  )
   @UseInterceptors(oneFile)
   async put(
     @Param() { id }: DocumentId,
@@ -81,16 +98,22 @@ export class DocumentsController {
   }
 
   @Get()
+  @Answers(DocumentListView)
+  @Problems('invalid_cursor', 'database_unavailable')
   list(@Query() query: ListQuery): Promise<DocumentListView> {
     return this.reader.list(query);
   }
 
   @Get(':id')
+  @Answers(DocumentView)
+  @Problems('document_not_found', 'database_unavailable')
   read(@Param() { id }: DocumentId): Promise<DocumentView> {
     return this.reader.read(id);
   }
 
   @Get(':id/content')
+  @AnswersAs('*/*', 'The bytes as they were uploaded.')
+  @Problems('document_not_found', 'database_unavailable')
   async content(
     @Param() { id }: DocumentId,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -103,6 +126,14 @@ export class DocumentsController {
 
   @Delete(':id')
   @HttpCode(204)
+  @Problems(
+    'document_not_found',
+    'lock_busy',
+    'lock_unavailable',
+    'lease_lost',
+    'database_unavailable',
+    'vectors_unavailable',
+  )
   delete(@Param() { id }: DocumentId): Promise<void> {
     return this.documents.delete(id);
   }

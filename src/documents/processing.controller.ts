@@ -12,14 +12,15 @@ import {
 } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
-import { Rules } from '../http/index.js';
+import { Answers, AnswersAs, Problems, Rules, TakesKey } from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
-import { type ProcessedView } from './dto/processed.view.js';
+import { AcceptedView, ProcessedView } from './dto/processed.view.js';
 import { SearchQuery } from './dto/search-query.dto.js';
 import { ProcessingService } from './processing.service.js';
 import { type ProgressEvent, ProgressStream } from './progress-stream.js';
-import { SearchService, type SearchView } from './search.service.js';
+import { SearchView } from './dto/search.view.js';
+import { SearchService } from './search.service.js';
 import { wantsAsync } from './dto/prefer.js';
 
 /** What is done with documents. */
@@ -32,13 +33,27 @@ export class ProcessingController {
   ) {}
 
   @Post('process')
+  @TakesKey()
+  @Answers(ProcessedView, 200, 'Processed.')
+  @Answers(AcceptedView, 202, 'Begun; see the document at Location.')
+  @Problems(
+    'document_not_found',
+    'unreadable_document',
+    'lock_wait_timeout',
+    'lock_busy',
+    'lock_unavailable',
+    'lease_lost',
+    'database_unavailable',
+    'vectors_unavailable',
+    'embedding_failed',
+  )
   @Idempotent()
   @HttpCode(200)
   async process(
     @Param() { id }: DocumentId,
     @Headers('prefer') prefer: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<ProcessedView | { status: 'accepted'; id: string }> {
+  ): Promise<ProcessedView | AcceptedView> {
     if (!wantsAsync(prefer)) return this.processing.process(id);
     await this.processing.start(id);
     void reply.code(202).headers({
@@ -49,6 +64,8 @@ export class ProcessingController {
   }
 
   @Sse('events')
+  @AnswersAs('text/event-stream', 'Every change of the document as an event.')
+  @Problems('document_not_found', 'database_unavailable')
   events(
     @Param() { id }: DocumentId,
     @Req() { method }: FastifyRequest,
@@ -57,6 +74,8 @@ export class ProcessingController {
   }
 
   @Get('search')
+  @Answers(SearchView)
+  @Problems('document_not_found', 'database_unavailable', 'vectors_unavailable', 'embedding_failed')
   @Rules({ rate: 0.5 })
   search(@Param() { id }: DocumentId, @Query() { q, limit }: SearchQuery): Promise<SearchView> {
     return this.searching.search(id, q, limit);

@@ -1,16 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type SearchView } from './dto/search.view.js';
 import { DocumentNotFoundError } from './documents.errors.js';
 import { DocumentsRepository } from './documents.repository.js';
 import { EMBEDDER, type Embedder } from './ports/embedder.js';
-import { type Hit, VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
-
-/** The best passages of a document for a question. */
-export interface SearchView {
-  readonly id: string;
-  readonly query: string;
-  /** Best first; empty while nothing of the document is published. */
-  readonly passages: readonly Hit[];
-}
+import { VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
 
 // A document is published again during a search about never; twice in a row is a loop.
 const attempts = 3;

@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult } from '@nestjs/terminus';
-import { Rules } from '../http/index.js';
+import { Problems, Rules } from '../http/index.js';
 import { Readiness } from './readiness.js';
 
 /** What an orchestrator asks. */
@@ -18,6 +18,7 @@ export class HealthController {
 
   /** The replica can serve: 200, or 503 with what is missing. */
   @Get('ready')
+  @Problems('not_ready')
   @Rules({ rate: 0 })
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {

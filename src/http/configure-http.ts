@@ -1,11 +1,13 @@
 import { type Socket } from 'node:net';
 import { type FastifyInstance } from 'fastify';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SwaggerModule } from '@nestjs/swagger';
 import { type AppConfig, APP_CONFIG } from '../config/index.js';
 import { RedisClients } from '../redis/index.js';
 import { guardRoutes } from './access/guard-routes.js';
 import { limitRates } from './access/limit-rates.js';
 import { Principals } from './access/principals.js';
+import { describeApi } from './api/describe-api.js';
 import { Drain } from './drain.js';
 import { useJsonBodies } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -25,10 +27,17 @@ export async function configureHttp(app: NestFastifyApplication): Promise<void> 
   const routes = new RouteTable();
 
   await protect(app, config);
-  fastify.addHook('onRoute', ({ path, method }) => routes.add(path, method));
+  fastify.addHook('onRoute', ({ path, method, config: { rules } = {} }) => {
+    routes.add(path, method, rules);
+  });
   useJsonBodies(fastify);
   app.useGlobalPipes(requestValidation());
   app.useGlobalFilters(new ProblemFilter(routes));
+
+  SwaggerModule.setup('docs', app, () => describeApi(app, routes.rulesOf.bind(routes)), {
+    raw: ['json'],
+    customSiteTitle: 'doclock',
+  });
 
   // On the server itself, since errors of the router and event streams bypass Fastify's hooks.
   fastify.server.prependListener('request', (_request, response) => {

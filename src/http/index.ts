@@ -1,3 +1,4 @@
+export { Answers, AnswersAs, Problems, Takes, TakesKey } from './api/answers.js';
 export { accessNotice } from './access/access-notice.js';
 export { Rules } from './access/route-rules.js';
 export { createAdapter } from './adapter.js';

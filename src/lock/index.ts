@@ -37,6 +37,7 @@ export {
   type LockProblem,
   type LockProblemBody,
   type LockProblemCode,
+  lockProblemKinds,
 } from './nest/lock.problem.js';
 export { LockService, type LockServiceOptions } from './nest/lock.service.js';
 export { getLockServiceToken, InjectLock } from './nest/lock.tokens.js';

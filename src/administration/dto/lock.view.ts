@@ -1,40 +1,54 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { type LockState } from '../../lock/index.js';
 
 /** Who holds a lock. Not its token: whoever had that could release or renew the lock. */
-export interface LockHolderView {
+export class LockHolderView {
   /** Of the process, random. */
+  @ApiProperty()
   readonly process: string;
   /** What people call the replica. */
+  @ApiProperty()
   readonly label: string;
 }
 
 /** A lock that is held, as administrators see it. */
-export interface LockView {
+export class LockView {
+  @ApiProperty()
   readonly name: string;
   /** null for a foreign client. */
+  @ApiProperty({ type: LockHolderView, nullable: true })
   readonly holder: LockHolderView | null;
   /** ISO 8601, by this replica's clock; null where not known. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly since: string | null;
+  @ApiProperty({ type: Number, nullable: true })
   readonly heldForMs: number | null;
   /** How long it lives yet if it is not renewed; null: for ever. */
+  @ApiProperty({ type: Number, nullable: true })
   readonly remainingMs: number | null;
   /** Processes that stand in line. */
+  @ApiProperty({ type: 'integer' })
   readonly queued: number;
   /** Taken from its holder, who has not let go yet. */
+  @ApiProperty()
   readonly revoked: boolean;
 }
 
 /** Locks that are held. */
-export interface LockListView {
+export class LockListView {
+  @ApiProperty({ type: [LockView] })
   readonly items: readonly LockView[];
   /** Whether there were more than the limit. */
+  @ApiProperty()
   readonly isTruncated: boolean;
 }
 
 /** What became of a lock that was to be revoked. */
-export interface RevokedView {
+export class RevokedView {
+  @ApiProperty()
   readonly name: string;
   /** `revoked`: its holder is told, and nobody is granted the lock before it lets go; `deleted`: of a foreign client. */
+  @ApiProperty({ enum: ['revoked', 'deleted'] })
   readonly outcome: 'revoked' | 'deleted';
 }
 

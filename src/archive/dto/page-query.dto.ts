@@ -1,3 +1,4 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 
@@ -8,11 +9,13 @@ export class PageQuery {
   @IsInt()
   @Min(1)
   @Max(200)
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
   limit: number = 50;
 
   /** The `nextCursor` of the page before. */
   @IsOptional()
   @IsString()
   @MaxLength(300)
+  @ApiPropertyOptional({ maxLength: 300 })
   cursor?: string;
 }

@@ -1,3 +1,4 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
 
@@ -6,6 +7,7 @@ export class ConversationsQuery {
   /** Only those about this document. */
   @IsOptional()
   @Matches(/^[\w.-]{1,100}$/, { message: 'documentId must be the id of a document' })
+  @ApiPropertyOptional()
   documentId?: string;
 
   /** How many conversations at most. */
@@ -13,11 +15,13 @@ export class ConversationsQuery {
   @IsInt()
   @Min(1)
   @Max(100)
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
   limit: number = 20;
 
   /** The `nextCursor` of the page before. */
   @IsOptional()
   @IsString()
   @MaxLength(300)
+  @ApiPropertyOptional({ maxLength: 300 })
   cursor?: string;
 }

@@ -1,31 +1,76 @@
-import { type DocumentRecord, type DocumentState, type Stage } from '../document-record.js';
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  type DocumentRecord,
+  type DocumentState,
+  STAGES,
+  type Stage,
+  STATES,
+} from '../document-record.js';
+
+/** How far a stage of the processing is. */
+export class ProgressView {
+  @ApiProperty({ enum: STAGES })
+  readonly stage: Stage;
+  @ApiProperty()
+  readonly done: number;
+  /** null while not known. */
+  @ApiProperty({ type: Number, nullable: true })
+  readonly total: number | null;
+}
+
+/** Why the processing failed. */
+export class FailureView {
+  @ApiProperty()
+  readonly code: string;
+  @ApiProperty()
+  readonly message: string;
+}
 
 /** A document as clients see it. Times are ISO 8601; a fence is a decimal string, since JSON numbers lose digits. */
-export interface DocumentView {
+export class DocumentView {
+  @ApiProperty()
   readonly id: string;
+  @ApiProperty()
   readonly title: string;
+  @ApiProperty()
   readonly mediaType: string;
+  @ApiProperty({ type: 'integer' })
   readonly sizeBytes: number;
+  @ApiProperty()
   readonly sha256: string;
   /** `interrupted`: the worker died or lost its lock; processing the document again takes over. */
+  @ApiProperty({ enum: [...STATES, 'interrupted'] })
   readonly state: DocumentState | 'interrupted';
   /** Where the processing is or stopped; null when there is nothing to tell. */
-  readonly progress: {
-    readonly stage: Stage;
-    readonly done: number;
-    /** null while not known. */
-    readonly total: number | null;
-  } | null;
+  @ApiProperty({ type: ProgressView, nullable: true })
+  readonly progress: ProgressView | null;
   /** Of what is searchable; null while nothing is. */
+  @ApiProperty({ type: Number, nullable: true })
   readonly pages: number | null;
+  @ApiProperty({ type: Number, nullable: true })
   readonly chunks: number | null;
+  @ApiProperty({ pattern: '^\\d+$' })
   readonly fence: string;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  @ApiProperty({ type: FailureView, nullable: true })
+  readonly error: FailureView | null;
+  @ApiProperty({ format: 'date-time' })
   readonly createdAt: string;
+  @ApiProperty({ format: 'date-time' })
   readonly updatedAt: string;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly processedAt: string | null;
   /** Who processes it or did last. */
+  @ApiProperty({ type: String, nullable: true })
   readonly replica: string | null;
+}
+
+/** Part of the list of documents, as clients see it. */
+export class DocumentListView {
+  @ApiProperty({ type: [DocumentView] })
+  readonly items: readonly DocumentView[];
+  /** Gives the next page; null at the end. */
+  @ApiProperty({ type: String, nullable: true })
+  readonly nextCursor: string | null;
 }
 
 /** The view of a row; whether its worker is gone is for the caller to find out. */

@@ -1,3 +1,4 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
 
@@ -6,6 +7,7 @@ export class SearchQuery {
   @IsString()
   @Matches(/\S/, { message: 'q must not be blank' })
   @MaxLength(1_000)
+  @ApiProperty({ maxLength: 1_000 })
   q: string;
 
   /** How many passages at most. */
@@ -13,5 +15,6 @@ export class SearchQuery {
   @IsInt()
   @Min(1)
   @Max(50)
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 50, default: 5 })
   limit: number = 5;
 }

@@ -25,7 +25,7 @@ export function guardRoutes(
 ): void {
   fastify.decorateRequest('principal', null);
   fastify.addHook('onRoute', (route) => {
-    const rules = completeRules(route.method, route.config?.rules);
+    const rules = completeRules(route.method, route.config?.given);
     route.config = { ...route.config, rules };
     route.bodyLimit ??= rules.body === 'upload' ? uploadLimitBytes : fieldsLimitBytes;
   });

@@ -21,14 +21,16 @@ export interface RouteRules {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Those that the decorator names; complete once the route is there. */
-    rules?: Partial<RouteRules>;
+    /** Those that the decorator names. */
+    given?: Partial<RouteRules>;
+    /** All of them, once the route is there. */
+    rules?: RouteRules;
   }
 }
 
 /** Says what a handler demands of requests where that differs from the defaults of its method. */
 export function Rules(rules: Partial<RouteRules>): MethodDecorator {
-  return RouteConfig({ rules });
+  return RouteConfig({ given: rules });
 }
 
 /** The rules of a route, the defaults of its method filled in. */

@@ -65,6 +65,12 @@ const answers: Record<LockErrorCode, Omit<LockProblemBody, 'type'>> = {
   LOCK_OPTIONS: faultAnswer,
 };
 
+/** What there is to say of every problem of the lock module, for descriptions of an API: one entry per code. */
+export function lockProblemKinds(): readonly Pick<LockProblemBody, 'code' | 'status' | 'title'>[] {
+  const byCode = new Map(Object.values(answers).map((answer) => [answer.code, answer]));
+  return [...byCode.values()].map(({ code, status, title }) => ({ code, status, title }));
+}
+
 /**
  * What HTTP answers to an error of the lock module; undefined for any other error. Pure, for
  * exception filters: 423 for busy, 503 for a store in trouble and for a lost lease, 500 for the
