@@ -70,6 +70,23 @@ export const PROBLEM_KINDS = {
     detail: 'The embedding model gave no answer. Repeat the request.',
     retryAfterSeconds: 1,
   },
+  key_pool_busy: {
+    status: 503,
+    title: 'All keys of the language model are in use',
+    detail: 'Others use all of them at the moment. Repeat the request after Retry-After.',
+    retryAfterSeconds: 1,
+  },
+  key_pool_resting: {
+    status: 503,
+    title: 'All keys of the language model rest',
+    detail: 'Their server asked to be left alone. Retry-After says when the first one is back.',
+    retryAfterSeconds: 1,
+  },
+  key_pool_refused: {
+    status: 503,
+    title: 'The language model refuses all keys',
+    detail: 'Somebody has to exchange the keys of this service.',
+  },
   unavailable: { status: 503, title: 'The service is not available', retryAfterSeconds: 1 },
   not_ready: { status: 503, title: 'This replica is not ready', retryAfterSeconds: 1 },
   lease_lost: {

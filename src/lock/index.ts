@@ -1,4 +1,6 @@
 /** The only door of the lock module, for features and for other teams. */
+export { type CancelTimer, type Clock, type Instant, SystemClock } from './core/clock.js';
+export { GrantEngine, type GrantEngineOptions } from './core/grant-engine.js';
 export { currentLease } from './core/lock-context.js';
 export type { Lease, ReleaseOutcome } from './core/lease.js';
 export { LeaseSet } from './core/lease-set.js';
@@ -12,7 +14,7 @@ export {
   type RunOptions,
 } from './core/lock-manager.js';
 export { lockName, LockName, type LockNameValue } from './core/lock-name.js';
-export { DEFAULT_LOCK_OPTIONS, type LockOptions } from './core/lock-options.js';
+export { DEFAULT_LOCK_OPTIONS, type LockOptions, resolveLockOptions } from './core/lock-options.js';
 export type * from './core/lock-store.js';
 export { Semaphore, type SemaphoreHolder } from './core/semaphore.js';
 export {
@@ -46,6 +48,12 @@ export { WithLock } from './nest/with-lock.decorator.js';
 export type { WithLockOptions } from './nest/with-lock.options.js';
 export type { LockNameFunction } from './nest/with-lock.types.js';
 export { EtcdLockStore, type EtcdLockStoreOptions } from './stores/etcd/etcd-lock-store.js';
+export {
+  MemoryPermits,
+  MemoryPermitStore,
+  type MemoryRoom,
+  type RoomChoice,
+} from './stores/memory/memory-permit-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export {
@@ -58,6 +66,11 @@ export {
   LuaScript,
   type RedisClient,
 } from './stores/redis/lua-script.js';
+export {
+  RedisPermitStore,
+  type RedisPermitStoreOptions,
+  type RoomScript,
+} from './stores/redis/redis-permit-store.js';
 export { FencedKeys } from './stores/redis/fenced-keys.js';
 export {
   redisLockClientOptions,

@@ -36,6 +36,8 @@ const neverAnswered = [
 /** Whose Retry-After depends on the occurrence. */
 const reckoned: Record<string, string> = {
   idempotency_in_progress: 'estimated',
+  key_pool_busy: 'estimated',
+  key_pool_resting: 'exact',
   lock_busy: 'estimated',
   lock_wait_timeout: 'estimated',
   rate_limited: 'exact',

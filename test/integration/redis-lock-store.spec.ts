@@ -316,7 +316,7 @@ describe('scripts', () => {
   const scripts = {
     ...lockScripts(`odd "prefix\\`),
     ...Object.fromEntries(
-      Object.entries(permitScripts('lock:wake:', countedRoom(1).file)).map(([name, script]) => [
+      Object.entries(permitScripts('lock:wake:', countedRoom(1))).map(([name, script]) => [
         `permits: ${name}`,
         script,
       ]),

@@ -1,16 +1,22 @@
 import { PLACE_DEAD_MS, TURN_MS } from '../../core/lock-store.js';
 import { LuaScript } from './lua-script.js';
 
+interface Rule {
+  readonly files: readonly URL[];
+  readonly constants?: Readonly<Record<string, number | string>> | undefined;
+}
+
 /** The scripts of permits under one rule, each one atomic step on the server. */
-export function permitScripts(channelPrefix: string, room: URL) {
-  const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix };
-  const script = (...files: string[]) => new LuaScript({ files, constants });
+export function permitScripts(channelPrefix: string, { files, constants: own }: Rule) {
+  const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix, ...own };
+  const script = (...parts: string[]) => new LuaScript({ files: parts, constants });
   const shared = ['./queue.lua', './grant.lua', './permits.lua'];
+  const rule = files.map(({ href }) => href);
   return {
-    acquire: script(...shared, room.href, './pass-on.lua', './acquire-permit.lua'),
+    acquire: script(...shared, ...rule, './pass-on.lua', './acquire-permit.lua'),
     renew: script(...shared, './renew-permits.lua'),
-    release: script(...shared, room.href, './pass-on.lua', './release-permit.lua'),
-    leave: script(...shared, room.href, './pass-on.lua', './leave-permits.lua'),
+    release: script(...shared, ...rule, './pass-on.lua', './release-permit.lua'),
+    leave: script(...shared, ...rule, './pass-on.lua', './leave-permits.lua'),
     holders: script(...shared, './permit-holders.lua'),
   };
 }

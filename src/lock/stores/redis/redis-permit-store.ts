@@ -22,7 +22,10 @@ import { verdict } from './verdict.js';
  * its own key in KEYS[5].
  */
 export interface RoomScript {
-  readonly file: URL;
+  /** Joined in this order, after permits.lua. */
+  readonly files: readonly URL[];
+  /** What stands for `$NAME` in them. */
+  readonly constants?: Readonly<Record<string, number | string>> | undefined;
   readonly args: readonly (string | number)[];
 }
 
@@ -44,7 +47,7 @@ export interface RedisPermitStoreOptions {
 
 /** Up to `permits` holders, whoever they are. */
 export function countedRoom(permits: number): RoomScript {
-  return { file: new URL('./count-room.lua', import.meta.url), args: [permits] };
+  return { files: [new URL('./count-room.lua', import.meta.url)], args: [permits] };
 }
 
 type AcquireAnswer =
@@ -79,7 +82,7 @@ export class RedisPermitStore implements PermitStore {
     this.prefix = prefix;
     this.room = room;
     const channel = `${prefix}wake:`;
-    this.scripts = permitScripts(channel, room.file);
+    this.scripts = permitScripts(channel, room);
     this.ownsConnections = shared === undefined;
     this.connections = shared ?? ownConnections(client, channel, prefix);
   }
@@ -166,23 +169,23 @@ export class RedisPermitStore implements PermitStore {
     return this.connections.servers.onConnect(listener);
   }
 
-  /** Ends what the store itself opened. */
-  close(): void {
-    if (!this.ownsConnections) return;
-    this.connections.subscriber.close();
-    this.connections.servers.close();
-  }
-
-  private ask(
-    name: string,
-    script: LuaScript,
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
+  /**
+   * Runs a script of the rule, which is given the keys of permits.lua. One round trip.
+   * @throws LockUnavailableError
+   */
+  ask(name: string, script: LuaScript, args: readonly (string | number)[]): Promise<unknown> {
     const permits = `{${this.prefix}${name}}:permits`;
     const parts = [':holders', ':fence', ':queue', ':room'].map((part) => permits + part);
     return verdict(this.client, name, () =>
       script.run(this.client, { keys: [permits, ...parts], args }),
     );
+  }
+
+  /** Ends what the store itself opened. */
+  close(): void {
+    if (!this.ownsConnections) return;
+    this.connections.subscriber.close();
+    this.connections.servers.close();
   }
 }
 

@@ -1,0 +1,163 @@
+import {
+  type Clock,
+  GrantEngine,
+  type Lease,
+  LockBusyError,
+  LockClosedError,
+  LockEventBus,
+  LockName,
+  resolveLockOptions,
+  SystemClock,
+} from '../lock/index.js';
+import { fingerprintOf } from './fingerprint.js';
+import { KeyPoolBusyError, KeyPoolRefusedError, KeyPoolRestingError } from './key-pool.errors.js';
+import type { MemberState, PoolStore } from './pool-store.js';
+
+/** A key that was refused, told once over all replicas. */
+export interface QuarantineEvent {
+  readonly pool: string;
+  readonly member: string;
+  /** The status that refused it. */
+  readonly why: string;
+}
+
+/** What a pool is made of. Durations in ms. */
+export interface KeyPoolOptions {
+  /** All replicas of one name, on one store, share its members. */
+  readonly name: string;
+  /** The secret keys; each once. */
+  readonly keys: readonly string[];
+  /** Made with the fingerprints of the same keys. */
+  readonly store: PoolStore;
+  /** A dead holder's key is free again after that. @default 15000 */
+  readonly ttlMs?: number | undefined;
+  /** The longest use of a key. @default 600000 */
+  readonly maxHoldMs?: number | undefined;
+  /** Shown as the holder's label. @default 'key-pool' */
+  readonly label?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** How one key is waited for. */
+export interface TakeKeyOptions {
+  /** How long to wait for a key, in ms; 0: not at all. */
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A key that is held, for one request to its server. */
+export interface KeyLease {
+  /** The secret itself; it goes to its server and nowhere else. */
+  readonly key: string;
+  /** Its fingerprint, for everything else. */
+  readonly member: string;
+  readonly lease: Lease;
+}
+
+/**
+ * Secret keys that all replicas share: each held by few at once, in the order in which they are asked
+ * for; the least recently used first; resting and refused ones left alone. One lease is one request:
+ * that is how requests per minute are counted.
+ */
+export class KeyPool {
+  private readonly name: string;
+  private readonly store: PoolStore;
+  private readonly keys: ReadonlyMap<string, string>;
+  private readonly engine: GrantEngine;
+  private readonly listeners = new Set<(event: QuarantineEvent) => void>();
+
+  /** @throws Error for no keys, or for two with one fingerprint */
+  constructor(options: KeyPoolOptions) {
+    const { name, keys, store, label = 'key-pool', clock = new SystemClock() } = options;
+    this.name = LockName.of(name).escaped;
+    this.store = store;
+    this.keys = new Map(keys.map((key) => [fingerprintOf(key), key]));
+    if (keys.length === 0 || this.keys.size < keys.length) {
+      throw new Error(`The pool "${name}" needs at least one key, and each only once.`);
+    }
+    const { ttlMs = 15_000, maxHoldMs } = options;
+    const defaults = resolveLockOptions({ ttlMs, ...(maxHoldMs !== undefined && { maxHoldMs }) });
+    const events = new LockEventBus();
+    this.engine = new GrantEngine({ store, clock, events, label, defaults, ttlStepMs: 1 });
+  }
+
+  /**
+   * Takes a key for one request; the caller releases its lease, and stops when its signal aborts.
+   * @throws KeyPoolBusyError, KeyPoolRestingError, KeyPoolRefusedError, LockUnavailableError, or the
+   * signal's reason
+   */
+  async take(options: TakeKeyOptions): Promise<KeyLease> {
+    const lease = await this.engine.acquire(this.name, options).catch((error: unknown) => {
+      throw this.translated(error, options.waitMs);
+    });
+    const member = lease.permit ?? '';
+    const key = this.keys.get(member);
+    if (key === undefined) {
+      await lease.release();
+      throw new Error(`The pool "${this.name}" granted ${member}, which is none of its members.`);
+    }
+    return { key, member, lease };
+  }
+
+  /** Its server asked to leave this key alone for so long, in ms: it rests on all replicas. */
+  rest({ member }: KeyLease, forMs: number): Promise<void> {
+    return this.engine.answer(this.name, this.store.rest(this.name, member, forMs));
+  }
+
+  /** Its server refused this key: out of use on all replicas until it is readmitted. */
+  async refuse({ member }: KeyLease, why: string): Promise<void> {
+    const quarantined = this.store.quarantine(this.name, member, why);
+    if (!(await this.engine.answer(this.name, quarantined))) return;
+    for (const listener of this.listeners) listener({ pool: this.name, member, why });
+  }
+
+  /** So many tokens were used: they count against the member's minute. */
+  spend({ member }: KeyLease, tokens: number): Promise<void> {
+    return this.engine.answer(this.name, this.store.spend(this.name, member, tokens));
+  }
+
+  /** By fingerprint. @throws LockUnavailableError; RangeError for one that is no member */
+  async readmit(member: string): Promise<void> {
+    if (!this.keys.has(member)) throw new RangeError(`No key has the fingerprint "${member}".`);
+    await this.engine.answer(this.name, this.store.readmit(this.name, member));
+  }
+
+  /** How the keys are, on all replicas. One round trip. @throws LockUnavailableError */
+  members(): Promise<readonly MemberState[]> {
+    return this.engine.answer(this.name, this.store.members(this.name));
+  }
+
+  /** Calls `listener` when a key is put out of use by this replica. Returns what ends it. */
+  onQuarantine(listener: (event: QuarantineEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** `text` with every key replaced by its fingerprint: for what servers say, which may repeat a key. */
+  redact(text: string): string {
+    let redacted = text;
+    for (const [member, key] of this.keys) redacted = redacted.replaceAll(key, `[key ${member}]`);
+    return redacted;
+  }
+
+  /** Grants nothing more, gives holders `graceMs`, ends the rest, closes the store. Never rejects. */
+  async shutdown(graceMs: number): Promise<void> {
+    await this.engine.shutdown(graceMs);
+    this.engine.close();
+    this.store.close();
+  }
+
+  private translated(error: unknown, waitMs: number): unknown {
+    const options = { cause: error };
+    if (error instanceof LockClosedError) {
+      if (error.closedMs === Infinity) return new KeyPoolRefusedError(this.name, options);
+      return new KeyPoolRestingError(this.name, seconds(error.closedMs), options);
+    }
+    if (!(error instanceof LockBusyError)) return error;
+    return new KeyPoolBusyError(this.name, waitMs, seconds(error.retryAfterMs), options);
+  }
+}
+
+function seconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
+}

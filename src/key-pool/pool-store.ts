@@ -1,0 +1,49 @@
+import type { PermitStore } from '../lock/index.js';
+
+/** What a pool's store counts and checks. */
+export interface PoolTerms {
+  /** The fingerprints of the members; at least one, each once. */
+  readonly members: readonly string[];
+  /** How many may hold one member at once. */
+  readonly concurrency: number;
+  /** Per member, in any minute; undefined: no limit of ours. Counted by grants. */
+  readonly requestsPerMinute?: number | undefined;
+  /** Per member, in any minute, as `spend` reports them; undefined: no limit of ours. */
+  readonly tokensPerMinute?: number | undefined;
+}
+
+/** A member as all replicas see it. */
+export interface MemberState {
+  readonly member: string;
+  readonly inUse: number;
+  /** How long it rests yet, in ms, told to or because its budget of the minute is used up; 0: it does not. */
+  readonly restsMs: number;
+  /** Why it is out of use (such as "401"); undefined: it is not. */
+  readonly quarantine: string | undefined;
+}
+
+/**
+ * The members of pools: a permit store whose permits are members, the least recently used first among
+ * those that have room, neither rest nor are out of use, and have budget. What is told of a member holds
+ * for all replicas that share the store, and success clears nothing of it. Time is the store's.
+ */
+export interface PoolStore extends PermitStore {
+  /** It rests for so long from now, in ms, unless it rests longer already. */
+  rest(pool: string, member: string, forMs: number): Promise<void>;
+  /** Out of use until it is readmitted. False where it was so already. */
+  quarantine(pool: string, member: string, why: string): Promise<boolean>;
+  /** Back in use at once, whatever was told of it. */
+  readmit(pool: string, member: string): Promise<void>;
+  /** So many tokens were used with it. */
+  spend(pool: string, member: string, tokens: number): Promise<void>;
+  /** Its own members, in order. */
+  members(pool: string): Promise<readonly MemberState[]>;
+  /** Ends what the store itself opened. */
+  close(): void;
+}
+
+/** What is counted within a minute is counted in slots of this length, in ms, and leaves with its slot. */
+export const SLOT_MS = 5_000;
+
+/** The minute of the budgets, in ms. */
+export const MINUTE_MS = 60_000;

@@ -1,0 +1,135 @@
+import {
+  type Clock,
+  type Instant,
+  MemoryPermits,
+  MemoryPermitStore,
+  type MemoryRoom,
+  type RoomChoice,
+  SystemClock,
+} from '../../../lock/index.js';
+import type { MemberState, PoolStore, PoolTerms } from '../../pool-store.js';
+import { MemberBudget } from './member-budget.js';
+
+interface Member {
+  /** A number that rises with every grant. */
+  lastGrant: number;
+  restsUntilMs: number;
+  quarantine: string | undefined;
+  readonly budget: MemberBudget;
+}
+
+/** What several stores of one process share, as replicas share a Redis. */
+export class MemoryPools {
+  readonly permits = new MemoryPermits();
+  private readonly members = new Map<string, Member>();
+  private grants = 0;
+
+  member(pool: string, fingerprint: string): Member {
+    const id = `${pool} ${fingerprint}`;
+    let member = this.members.get(id);
+    if (!member) {
+      const budget = new MemberBudget();
+      member = { lastGrant: 0, restsUntilMs: 0, quarantine: undefined, budget };
+      this.members.set(id, member);
+    }
+    return member;
+  }
+
+  nextGrant(): number {
+    return (this.grants += 1);
+  }
+}
+
+/** Pools within one process; the model of RedisPoolStore. */
+export class MemoryPoolStore extends MemoryPermitStore implements PoolStore {
+  constructor(
+    private readonly terms: PoolTerms,
+    private readonly poolClock: Clock = new SystemClock(),
+    private readonly pools = new MemoryPools(),
+  ) {
+    super(poolClock, new MembersRoom(terms, pools), pools.permits);
+  }
+
+  async rest(pool: string, fingerprint: string, forMs: number): Promise<void> {
+    const member = this.pools.member(pool, fingerprint);
+    member.restsUntilMs = Math.max(member.restsUntilMs, this.poolClock.now().monoMs + forMs);
+  }
+
+  async quarantine(pool: string, fingerprint: string, why: string): Promise<boolean> {
+    const member = this.pools.member(pool, fingerprint);
+    const isNew = member.quarantine === undefined;
+    member.quarantine ??= why;
+    return isNew;
+  }
+
+  async readmit(pool: string, fingerprint: string): Promise<void> {
+    const member = this.pools.member(pool, fingerprint);
+    member.quarantine = undefined;
+    member.restsUntilMs = 0;
+  }
+
+  async spend(pool: string, fingerprint: string, tokens: number): Promise<void> {
+    this.pools.member(pool, fingerprint).budget.add(this.poolClock.now().monoMs, { tokens });
+  }
+
+  async members(pool: string): Promise<readonly MemberState[]> {
+    const { monoMs } = this.poolClock.now();
+    const held = await this.holders(pool);
+    return this.terms.members.map((member) => {
+      const known = this.pools.member(pool, member);
+      return {
+        member,
+        inUse: held.filter(({ permit }) => permit === member).length,
+        restsMs: restsMs(known, this.terms, monoMs),
+        quarantine: known.quarantine,
+      };
+    });
+  }
+
+  close(): void {}
+}
+
+class MembersRoom implements MemoryRoom {
+  constructor(
+    private readonly terms: PoolTerms,
+    private readonly pools: MemoryPools,
+  ) {}
+
+  choose(pool: string, held: readonly string[], { monoMs }: Instant): RoomChoice {
+    const candidates: { fingerprint: string; lastGrant: number }[] = [];
+    const returns: number[] = [];
+    let mayLetGo = false;
+    for (const fingerprint of this.terms.members) {
+      const member = this.pools.member(pool, fingerprint);
+      if (member.quarantine !== undefined) continue;
+      const rests = restsMs(member, this.terms, monoMs);
+      if (rests > 0) {
+        returns.push(rests);
+        continue;
+      }
+      mayLetGo = true;
+      const inUse = held.filter((one) => one === fingerprint).length;
+      const { lastGrant } = member;
+      if (inUse < this.terms.concurrency) candidates.push({ fingerprint, lastGrant });
+    }
+    const [next] = candidates.sort((a, b) => a.lastGrant - b.lastGrant);
+    if (next) return { permit: next.fingerprint };
+    const first = Math.min(Infinity, ...returns);
+    return { permit: undefined, returnsMs: first, closedMs: mayLetGo ? undefined : first };
+  }
+
+  granted(pool: string, fingerprint: string, { monoMs }: Instant): void {
+    const member = this.pools.member(pool, fingerprint);
+    member.lastGrant = this.pools.nextGrant();
+    member.budget.add(monoMs, { requests: 1 });
+  }
+}
+
+function restsMs({ restsUntilMs, budget }: Member, terms: PoolTerms, nowMs: number): number {
+  return Math.max(
+    0,
+    restsUntilMs - nowMs,
+    budget.returnsMs(nowMs, 'requests', terms.requestsPerMinute),
+    budget.returnsMs(nowMs, 'tokens', terms.tokensPerMinute),
+  );
+}
