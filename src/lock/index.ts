@@ -56,6 +56,8 @@ export {
 } from './stores/memory/memory-permit-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
+export { RedlockLockStore } from './stores/redlock/redlock-lock-store.js';
+export type { RedlockLockStoreOptions } from './stores/redlock/redlock-options.js';
 export {
   RedisWaitLockStore,
   type RedisWaitLockStoreOptions,

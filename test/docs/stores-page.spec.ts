@@ -8,11 +8,14 @@ import {
   redisLockClientOptions,
   RedisLockStore,
   RedisWaitLockStore,
+  RedlockLockStore,
   type StoreCapabilities,
 } from '../../src/lock/index.js';
 
-const client = new Redis({ ...redisLockClientOptions, lazyConnect: true });
-afterAll(() => client.disconnect());
+const idle = () => new Redis({ ...redisLockClientOptions, lazyConnect: true });
+const clients = [idle(), idle(), idle()];
+const client = idle();
+afterAll(() => [...clients, client].forEach((one) => one.disconnect()));
 
 /** One of each, by the name of its folder. None of them connects. */
 const stores: Readonly<Record<string, LockStore>> = {
@@ -20,6 +23,7 @@ const stores: Readonly<Record<string, LockStore>> = {
   memory: new MemoryLockStore(),
   redis: new RedisLockStore({ client }),
   'redis-wait': new RedisWaitLockStore({ client }),
+  redlock: new RedlockLockStore({ clients }),
 };
 
 const page = readFileSync('docs/stores.md', 'utf8');

@@ -2,6 +2,8 @@ import type { LockStore } from '../core/lock-store.js';
 import { LockOptionsError } from '../core/lock.errors.js';
 import { EtcdLockStore, type EtcdLockStoreOptions } from '../stores/etcd/etcd-lock-store.js';
 import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
+import { RedlockLockStore } from '../stores/redlock/redlock-lock-store.js';
+import type { RedlockLockStoreOptions } from '../stores/redlock/redlock-options.js';
 import {
   RedisWaitLockStore,
   type RedisWaitLockStoreOptions,
@@ -28,9 +30,19 @@ interface EtcdStoreOption extends EtcdLockStoreOptions {
   readonly kind: 'etcd';
 }
 
+/** Locks on a majority of independent Redis masters. */
+interface RedlockStoreOption extends RedlockLockStoreOptions {
+  readonly kind: 'redlock';
+}
+
 /** Where locks live: a store of this package by its kind, or any store that passes the contract suite. */
 export type LockStoreOption =
-  MemoryStoreOption | RedisStoreOption | RedisWaitStoreOption | EtcdStoreOption | LockStore;
+  | MemoryStoreOption
+  | RedisStoreOption
+  | RedisWaitStoreOption
+  | RedlockStoreOption
+  | EtcdStoreOption
+  | LockStore;
 
 /** Makes the store that an option describes. @throws LockOptionsError for what cannot be one */
 export function createLockStore(option: LockStoreOption): LockStore {
@@ -42,11 +54,13 @@ export function createLockStore(option: LockStoreOption): LockStore {
       return new RedisLockStore({ client: option.client, prefix: option.prefix });
     case 'redis-wait':
       return new RedisWaitLockStore(option);
+    case 'redlock':
+      return new RedlockLockStore(option);
     case 'etcd':
       return new EtcdLockStore(option);
     default:
       throw new LockOptionsError(
-        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'etcd', endpoints } or a LockStore.`,
+        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'redlock', clients }, { kind: 'etcd', endpoints } or a LockStore.`,
       );
   }
 }
