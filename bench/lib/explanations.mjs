@@ -17,6 +17,7 @@ export function explanations({ sizes, results }) {
     '- *Idle waiters*: sixteen over two processes, then a single one, while another holds the lock.',
     '- *423*: autocannon with 64 connections on one Nest and Fastify route without a lock, with one bare command to Redis, and with a lock that is held.',
     '- *Limits*: a fence, a line and Redis’s own clock cost four commands inside the scripts of a pair beyond SET, GET and DEL; the rows of *doclock’s scripts alone* have them without any engine, so no engine can be faster. A hand-over is two commands and a message between three processes; the limit’s row does just that. The limit of the 423 is one command to Redis and the exception of the framework.',
+    '- *The lock stores*: every store on servers of its own, on this one machine and its disk, so only the ratios say something; two processes as for the peers. *No lock for* is the longest time between two grants of one lock around a `kill -9`, with one try after the other; it is the time that the servers need to agree, plus at most one `commandTimeoutMs`.',
     `- *Held leases*: CPU of the holding process over ${sizes.heldWindow === 1 ? 'a TTL' : 'a third of a TTL (one renewal of each lease)'}; timers are those that JavaScript has set since the first lease and that are alive; the longest script is the longest EVAL or EVALSHA in the server’s slow log (from ${SLOW_SCRIPT_US} µs on), by wall clock, so being put off its core counts; the life of every key is read about once a second with PTTL.`,
     ...overlapNotes(results),
   ].join('\n');

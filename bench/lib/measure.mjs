@@ -4,6 +4,7 @@ import { measureHotLock, WORK_MS } from '../cases/hot-lock.mjs';
 import { measureHttp } from '../cases/http.mjs';
 import { measureIdleWaiters } from '../cases/idle-waiters.mjs';
 import { measureThroughput, warmUp } from '../cases/throughput.mjs';
+import { measureStores } from '../cases/stores.mjs';
 import { interleave } from './rounds.mjs';
 import { medians } from './statistics.mjs';
 
@@ -76,6 +77,11 @@ export const cases = {
   async http({ port, sizes }) {
     const rounds = await measureHttp(port, { rounds: sizes.rounds, ms: sizes.httpMs });
     return { summary: medians(rounds), rounds: { http: rounds } };
+  },
+
+  async stores({ sizes }) {
+    const summary = await measureStores(sizes);
+    return { summary, rounds: summary };
   },
 
   async heldLeases({ tools, pairs, peers, sizes }) {

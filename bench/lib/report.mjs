@@ -1,3 +1,4 @@
+import { storeSetups } from './store-setups.mjs';
 import { figure, percent, table } from './format.mjs';
 import { explanations } from './explanations.mjs';
 
@@ -31,6 +32,8 @@ export function reportMarkdown(report) {
     report.results.http && httpTable(report),
     report.results.heldLeases && '## Held leases',
     report.results.heldLeases && heldTable(report),
+    report.results.stores && '## The lock stores',
+    report.results.stores && storesTable(report),
     '## Settings of each peer',
     settingsTable(report),
     '## How it is measured',
@@ -163,6 +166,23 @@ function heldTable({ peers, results }) {
         percent(row.lowestLifePart),
       ]),
     ),
+  );
+}
+
+function storesTable({ results }) {
+  return table(
+    ['', 'sequential /s', '64 in flight /s', 'hand-over p50 / p95', 'no lock for', 'servers'],
+    storeSetups.map(({ id, title, servers, broken }) => {
+      const row = results.stores.summary[id];
+      return [
+        title,
+        figure(row.sequential),
+        figure(row.inFlight),
+        `${figure(row.handOverP50Ms)} / ${figure(row.handOverP95Ms)} ms`,
+        broken ? `${figure(row.failoverMs)} ms (${broken} killed)` : '–',
+        servers,
+      ];
+    }),
   );
 }
 
