@@ -6,7 +6,6 @@ import {
   redisLockClientOptions,
   redisLockClusterOptions,
 } from '../lock/index.js';
-import { evictionWarning } from './eviction-check.js';
 
 const keepAliveMs = 5_000;
 
@@ -40,14 +39,8 @@ export class RedisClients implements OnApplicationShutdown {
       if (down) this.logger.log(`Redis (${purpose}) is back.`);
       down = false;
     });
-    client.once('ready', () => void this.checkEviction(client, purpose));
     this.clients.push(client);
     return client;
-  }
-
-  private async checkEviction(client: RedisClient, purpose: string): Promise<void> {
-    const warning = await evictionWarning(client);
-    if (warning !== undefined) this.logger.warn(`Redis (${purpose}): ${warning}`);
   }
 
   onApplicationShutdown(): void {

@@ -32,8 +32,15 @@ export interface RedisCluster {
 
 /** Starts six servers and joins them; a failover comes about two seconds after a master has gone. */
 export async function startRedisCluster(program?: string): Promise<RedisCluster> {
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startNode(program)));
+  const starts = Array.from({ length: 2 * MASTERS }, () => startNode(program));
+  const started = await Promise.allSettled(starts);
+  const nodes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const cluster = new ServerCluster(nodes);
+  const failed = started.find((one) => one.status === 'rejected');
+  if (failed) {
+    await cluster.stop();
+    throw failed.reason;
+  }
   try {
     await cluster.join();
   } catch (error) {
@@ -43,7 +50,17 @@ export async function startRedisCluster(program?: string): Promise<RedisCluster>
   return cluster;
 }
 
-async function startNode(program: string | undefined): Promise<ClusterNode> {
+/** A free port may be taken by any connection of this machine before the server listens on it. */
+async function startNode(program: string | undefined, tries = 3): Promise<ClusterNode> {
+  try {
+    return await startNodeOnce(program);
+  } catch (error) {
+    if (tries <= 1) throw error;
+    return startNode(program, tries - 1);
+  }
+}
+
+async function startNodeOnce(program: string | undefined): Promise<ClusterNode> {
   const args = [
     ['--cluster-enabled', 'yes'],
     ['--cluster-port', String(await freePort())],

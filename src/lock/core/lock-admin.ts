@@ -27,6 +27,9 @@ export interface LockState {
  */
 export type RevokeOutcome = 'revoked' | 'deleted' | 'foreign' | 'not-held';
 
+/** A check asks several things, one after the other. */
+const CHECK_TIMEOUT_MS = 10_000;
+
 /** What people who look after locks do, on one store. @throws LockUnavailableError, everywhere */
 export class LockAdmin {
   constructor(
@@ -35,6 +38,11 @@ export class LockAdmin {
     private readonly process: string,
     private readonly timeoutMs: number,
   ) {}
+
+  async check(): Promise<readonly string[]> {
+    if (!this.store.check) return [];
+    return verdictWithin(this.store.check(), this.clock, CHECK_TIMEOUT_MS, undefined);
+  }
 
   async inspect(name: string): Promise<LockState | null> {
     const stored = await this.bounded(name, this.store.inspect(name));

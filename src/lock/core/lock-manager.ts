@@ -85,6 +85,15 @@ export class LockManager {
   }
 
   /**
+   * What may break locks although they work now, as far as the store's servers tell: a sentence each, for
+   * people, with cause and fix.
+   * @throws LockOptionsError where locks cannot work; LockUnavailableError where nobody answers in time
+   */
+  check(): Promise<readonly string[]> {
+    return this.admin.check();
+  }
+
+  /**
    * Takes the lock, does the work, releases. The work's own error always wins; its result is
    * returned if the lease was held to the end. Two round trips.
    * @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, LockReentryError,

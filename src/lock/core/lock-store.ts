@@ -176,6 +176,12 @@ export interface LockStore extends GrantStore {
   /** Checks what can be checked before the first lock. @throws with thing, cause and fix */
   start(): Promise<void>;
   /**
+   * What may break locks although they work now, as far as the servers tell: a sentence each, with cause
+   * and fix. Absent where there is nothing to ask. May take and release a lock of its own.
+   * @throws LockOptionsError where locks cannot work; LockUnavailableError where nobody answers
+   */
+  check?(): Promise<readonly string[]>;
+  /**
    * Takes all, or none: one try, one atomic step, nobody stands in line. Absent where the store never
    * can, `apart` where it cannot for these: the engine then takes one after the other.
    */

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import { LockUnavailableError } from './lock.errors.js';
+import { LockError, LockUnavailableError } from './lock.errors.js';
 
 /** Marks that an operation was given up on before it answered. */
 export class DeadlineError extends Error {
@@ -52,7 +52,7 @@ export async function verdictWithin<T>(
   try {
     return await withDeadline(operation, clock, timeoutMs);
   } catch (error) {
-    if (error instanceof LockUnavailableError) throw error;
+    if (error instanceof LockError) throw error;
     throw new LockUnavailableError(name, (error as Error).message, { cause: error });
   }
 }

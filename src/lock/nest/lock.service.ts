@@ -6,7 +6,8 @@ import {
 } from '@nestjs/common';
 import { MAX_TIMER_MS } from '../core/clock.js';
 import { LockManager, type LockManagerOptions } from '../core/lock-manager.js';
-import { LockOptionsError } from '../core/lock.errors.js';
+import type { LockStore } from '../core/lock-store.js';
+import { LockOptionsError, LockUnavailableError } from '../core/lock.errors.js';
 
 /** How long holders may take to finish when the application shuts down, in ms. */
 const DEFAULT_SHUTDOWN_GRACE_MS = 30_000;
@@ -31,11 +32,15 @@ export class LockService
   extends LockManager
   implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown
 {
+  private readonly logger = new Logger('Locks');
+  private readonly lockStore: LockStore;
   private readonly shutdownGraceMs: number;
+  private stopChecking: (() => void) | undefined;
 
   /** @throws LockOptionsError naming the option, its value and its bounds */
   constructor({ shutdownGraceMs = DEFAULT_SHUTDOWN_GRACE_MS, ...options }: LockServiceOptions) {
     super(options);
+    this.lockStore = options.store;
     if (
       !Number.isInteger(shutdownGraceMs) ||
       shutdownGraceMs < 0 ||
@@ -63,9 +68,19 @@ export class LockService
     });
   }
 
-  /** The application does not start on a store that cannot be used. @throws with thing, cause and fix */
+  /**
+   * The application does not start on a store that cannot be used; what may break locks is logged. A
+   * store that does not answer yet is checked when it does. @throws with thing, cause and fix
+   */
   async onModuleInit(): Promise<void> {
     await this.start();
+    try {
+      await this.warn();
+    } catch (error) {
+      if (!(error instanceof LockUnavailableError)) throw error;
+      this.logger.warn(`The lock store could not be checked yet. ${error.message}`);
+      this.stopChecking = this.lockStore.onReconnect(() => void this.checkLate());
+    }
   }
 
   /** New locks are refused from here on; holders have `shutdownGraceMs` to finish. */
@@ -75,6 +90,21 @@ export class LockService
 
   /** After the last request: ends what the store has opened. Clients that were handed in stay open. */
   async onApplicationShutdown(): Promise<void> {
+    this.stopChecking?.();
     await this.close();
+  }
+
+  private async warn(): Promise<void> {
+    for (const warning of await this.check()) this.logger.warn(warning);
+  }
+
+  private async checkLate(): Promise<void> {
+    try {
+      await this.warn();
+    } catch (error) {
+      if (error instanceof LockUnavailableError) return; // the next connection is another occasion
+      this.logger.error((error as Error).message);
+    }
+    this.stopChecking?.();
   }
 }

@@ -94,6 +94,10 @@ export class RedisWaitLockStore implements LockStore {
     }
   }
 
+  check(): Promise<readonly string[]> {
+    return this.plain.check();
+  }
+
   async tryAcquire(
     name: string,
     token: string,

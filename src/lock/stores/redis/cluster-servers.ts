@@ -1,5 +1,6 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { RedisServers } from './redis-servers.js';
+import { settled } from './settled.js';
 
 /** How soon, and how often at least, a cluster that has lost a master is asked who serves its slots now, in ms. */
 const FIRST_LOOK_MS = 200;
@@ -30,6 +31,7 @@ export class ClusterServers implements RedisServers {
 
   async start(): Promise<void> {
     if (this.client.status === 'wait') await this.client.connect().catch(() => undefined);
+    else await settled(this.client);
     await this.adopt();
   }
 
@@ -87,7 +89,7 @@ export class ClusterServers implements RedisServers {
 
   private async connect(node: Redis): Promise<void> {
     if (node.status === 'wait') await node.connect().catch(() => undefined);
-    else if (node.status !== 'ready') await settled(node);
+    else await settled(node);
     if (node.status === 'ready') for (const listener of this.listeners) listener();
   }
 
@@ -117,11 +119,4 @@ export class ClusterServers implements RedisServers {
     for (const nodes of this.client.slots) if (nodes?.[0] !== undefined) addresses.add(nodes[0]);
     return [...addresses];
   }
-}
-
-function settled(node: Redis): Promise<void> {
-  return new Promise((resolve) => {
-    node.once('ready', resolve);
-    node.once('end', resolve);
-  });
 }

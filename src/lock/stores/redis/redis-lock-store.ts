@@ -30,6 +30,7 @@ import { RedisSubscriber } from './redis-subscriber.js';
 import { isAboutSlots, ScriptBatch } from './script-batch.js';
 import { type LockScripts, lockScripts } from './scripts.js';
 import { serversOf } from './servers-of.js';
+import { checkStore } from './store-check.js';
 import { verdict } from './verdict.js';
 
 /** What lock keys begin with where nothing else is said. */
@@ -94,6 +95,13 @@ export class RedisLockStore implements LockStore {
   /** Connects a lazy client. A server that is away is no error here: locks are unavailable until it comes. */
   async start(): Promise<void> {
     await this.servers.start();
+  }
+
+  check(): Promise<readonly string[]> {
+    const { client, servers, prefix, channel } = this;
+    return verdict(client, undefined, () =>
+      checkStore({ store: this, client, servers, prefix, channel }),
+    );
   }
 
   async tryAcquire(

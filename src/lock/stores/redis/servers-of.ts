@@ -2,6 +2,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { RedisClient } from './lua-script.js';
 import { ClusterServers } from './cluster-servers.js';
 import type { RedisServers } from './redis-servers.js';
+import { settled } from './settled.js';
 
 /** The servers that a client talks to. */
 export function serversOf(client: RedisClient): RedisServers {
@@ -17,6 +18,7 @@ class SingleServer implements RedisServers {
 
   async start(): Promise<void> {
     if (this.client.status === 'wait') await this.client.connect().catch(() => undefined);
+    else await settled(this.client);
   }
 
   masters(): readonly Redis[] {

@@ -1,4 +1,4 @@
-import { LockUnavailableError } from '../../core/lock.errors.js';
+import { LockError, LockUnavailableError } from '../../core/lock.errors.js';
 import type { RedisClient } from './lua-script.js';
 
 /** What the server answers to a command. @throws LockUnavailableError, whatever the trouble is */
@@ -15,6 +15,7 @@ export async function verdict<T>(
   try {
     return await command();
   } catch (cause) {
+    if (cause instanceof LockError) throw cause;
     const { message } = cause as Error;
     const refused = (cause as Error).name === 'ReplyError';
     throw new LockUnavailableError(name, `Redis: ${message}`, { cause, mayHaveRun: !refused });
