@@ -153,10 +153,10 @@ describe('a check of the rights', () => {
 describe('the service', () => {
   it('logs what may break locks when it starts, and nothing where nothing does', async () => {
     await admin.config('SET', 'maxmemory-policy', 'volatile-ttl');
-    await using warned = await ServiceProcess.start({ REDIS_URL: server.url });
+    await using warned = await ServiceProcess.start({ REDIS_URL: server.url, EMBED_WORKERS: '1' });
     expect(warned.output).toContain('its maxmemory-policy is volatile-ttl');
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
-    await using content = await ServiceProcess.start({ REDIS_URL: server.url });
+    await using content = await ServiceProcess.start({ REDIS_URL: server.url, EMBED_WORKERS: '1' });
     expect(content.output).not.toContain('maxmemory-policy');
   });
 
