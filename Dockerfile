@@ -3,9 +3,11 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No package of this project needs its install script; type declarations and maps are for developers.
+# No package of this project needs its install script; type declarations, maps and the compiler (a
+# peer of @nestjs/swagger, for its plugin) are for developers.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
- && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete
+ && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
+ && rm -rf node_modules/typescript
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app

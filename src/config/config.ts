@@ -66,6 +66,12 @@ export interface AppConfig {
     /** Characters per chunk, and how many of them the next chunk repeats. */
     readonly chunkSize: number;
     readonly chunkOverlap: number;
+    /** What is too large or too slow to be read. */
+    readonly extract: {
+      readonly maxPages: number;
+      readonly maxTextChars: number;
+      readonly maxTimeMs: number;
+    };
     /** Slows every stage, and every batch of the archiver, for people who want to watch. */
     readonly stepDelayMs: number;
   };

@@ -131,6 +131,15 @@ export class Env {
   @WholeNumber(1, 1_000)
   UPLOAD_LIMIT_MB: number = 20;
 
+  @WholeNumber(1, 1_000_000)
+  EXTRACT_MAX_PAGES: number = 10_000;
+
+  @WholeNumber(1, 500_000_000)
+  EXTRACT_MAX_CHARS: number = 20_000_000;
+
+  @WholeNumber(1, longestTimerMs)
+  EXTRACT_MAX_MS: number = 300_000;
+
   @WholeNumber(0, 600_000)
   DEMO_STEP_DELAY_MS: number = 0;
 

@@ -53,6 +53,11 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       embedWorkers: env.EMBED_WORKERS ?? Math.min(availableParallelism(), 4),
       chunkSize: env.CHUNK_SIZE,
       chunkOverlap: env.CHUNK_OVERLAP,
+      extract: {
+        maxPages: env.EXTRACT_MAX_PAGES,
+        maxTextChars: env.EXTRACT_MAX_CHARS,
+        maxTimeMs: env.EXTRACT_MAX_MS,
+      },
       stepDelayMs: env.DEMO_STEP_DELAY_MS,
     },
     archive: {

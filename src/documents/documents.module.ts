@@ -47,7 +47,11 @@ import { SearchService } from './search.service.js';
       useFactory: ({ documents }: AppConfig) =>
         new UseEmbedder({ workers: documents.embedWorkers }),
     },
-    { provide: Extractor, useFactory: () => new Extractor() },
+    {
+      provide: Extractor,
+      inject: [APP_CONFIG],
+      useFactory: ({ documents }: AppConfig) => new Extractor(documents.extract),
+    },
   ],
   exports: [VECTOR_STORE, SearchService],
 })

@@ -17,7 +17,7 @@ import { build } from './translate.js';
 import { requestValidation } from './validation.js';
 
 // A frozen Redis delays a request by no more than this.
-const rateTimeoutMs = 250;
+const rateTimeoutMs = 500;
 
 /** Sets up what all requests have in common. Call it once, before the application is initialised. */
 export async function configureHttp(app: NestFastifyApplication): Promise<void> {

@@ -31,7 +31,7 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true 
   readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
 };
 const services = Object.entries(compose.services);
-const exactTag = /^[\w./-]+:\d[\w.-]*$|@sha256:[0-9a-f]{64}$/;
+const exactTag = /^[\w./-]+:v?\d[\w.-]*$|@sha256:[0-9a-f]{64}$/;
 
 describe('the image', () => {
   it('is made of images of a named version', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Cluster, startCluster } from '../support/cluster.js';
 import { type Answer } from '../support/documents-client.js';
 import { eventually } from '../support/eventually.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 
 type Reply = Answer<Record<string, unknown>>;
 
@@ -131,6 +132,39 @@ describe('Idempotency-Key over three replicas', () => {
     );
     expect(answer).toMatchObject({ status: 200, body: { unchanged: false } });
     expect(isReplay(answer)).toBe(true);
+  });
+
+  it('gives a proxy that lost its replica and asks another one the answer of the only run', async () => {
+    await client(0).put('proxied', 'A text behind a proxy.');
+    await using front = await FaultProxy.start({
+      port: Number(new URL(cluster.replicas[0]!.url).port),
+    });
+    const headers = { 'idempotency-key': 'proxied' };
+    const ask = (port: number) =>
+      fetch(`http://127.0.0.1:${port}/documents/proxied/process`, { method: 'POST', headers });
+    const broken = ask(front.port).catch(String);
+    await isState('proxied', 'processing', 1);
+    front.resetConnections();
+    expect(await broken).toMatch(/fetch failed|terminated/);
+    const during = await post(1, '/documents/proxied/process', 'proxied');
+    expect(during).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } });
+    expect(Number(during.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    const answers = await Promise.all(
+      [1, 2, 0].map((at) =>
+        eventually(
+          async () => {
+            const retried = await post(at, '/documents/proxied/process', 'proxied');
+            return retried.status !== 409 && retried;
+          },
+          { timeoutMs: 20_000, everyMs: 100, what: 'the answer' },
+        ),
+      ),
+    );
+    for (const answer of answers) {
+      expect(isReplay(answer)).toBe(true);
+      expect(answer).toMatchObject({ status: 200, body: { unchanged: false } });
+      expect(answer.body).toEqual(answers[0]!.body);
+    }
   });
 
   it('tells a form without a file what it lacks, as it does without a key', async () => {

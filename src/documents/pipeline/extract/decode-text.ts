@@ -9,20 +9,33 @@ const SLICE_BYTES = 512 * 1024;
  * Plain text or Markdown as one page without a number. UTF-8, with or without a byte order mark
  * (taken off); anything else is refused rather than guessed. NUL is dropped, line ends become "\n".
  * Works in slices and lets the main loop run between them.
- * @throws UnreadableDocumentError when the bytes are not UTF-8; the signal's reason
+ * @throws UnreadableDocumentError when the bytes are not UTF-8, or more text than the limit; the signal's reason
  */
-export async function extractText(bytes: Uint8Array, call: ExtractCall = {}): Promise<Extraction> {
+export async function extractText(
+  bytes: Uint8Array,
+  call: ExtractCall = {},
+  maxTextChars = Infinity,
+): Promise<Extraction> {
   call.signal?.throwIfAborted();
   call.onProgress?.(0, 1);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const parts: string[] = [];
   let held = '';
+  let chars = 0;
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     if (at > 0) await setImmediate();
     call.signal?.throwIfAborted();
     const piece = held + decode(decoder, bytes.subarray(at, at + SLICE_BYTES), at);
     held = piece.endsWith('\r') ? '\r' : ''; // its "\n" may come with the next slice
-    parts.push(clean(held === '' ? piece : piece.slice(0, -1)));
+    const part = clean(held === '' ? piece : piece.slice(0, -1));
+    chars += part.length;
+    if (chars > maxTextChars) {
+      throw new UnreadableDocumentError(
+        'too-large',
+        `The text cannot be read: it has more than ${maxTextChars} characters.`,
+      );
+    }
+    parts.push(part);
   }
   parts.push(clean(held + decode(decoder, undefined, bytes.length)));
   call.onProgress?.(1, 1);

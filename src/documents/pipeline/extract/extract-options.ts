@@ -11,7 +11,7 @@ export interface ExtractOptions {
    */
   readonly maxPages: number;
   /**
-   * A PDF with more text is refused, in characters.
+   * A document with more text is refused, in characters.
    * @default 20000000
    */
   readonly maxTextChars: number;
@@ -26,6 +26,11 @@ export interface ExtractOptions {
    */
   readonly pageTimeoutMs: number;
   /**
+   * A PDF that takes longer as a whole is refused, in milliseconds.
+   * @default 300000
+   */
+  readonly maxTimeMs: number;
+  /**
    * An idle thread is ended after so long, in milliseconds.
    * @default 30000
    */
@@ -39,6 +44,7 @@ const DEFAULT_EXTRACT_OPTIONS: ExtractOptions = Object.freeze({
   maxTextChars: 20_000_000,
   maxMemoryMb: 512,
   pageTimeoutMs: 60_000,
+  maxTimeMs: 300_000,
   idleMs: 30_000,
 });
 
@@ -53,6 +59,7 @@ export function resolveExtractOptions(given: Partial<ExtractOptions> = {}): Extr
     maxTextChars: given.maxTextChars ?? DEFAULT_EXTRACT_OPTIONS.maxTextChars,
     maxMemoryMb: given.maxMemoryMb ?? DEFAULT_EXTRACT_OPTIONS.maxMemoryMb,
     pageTimeoutMs: given.pageTimeoutMs ?? DEFAULT_EXTRACT_OPTIONS.pageTimeoutMs,
+    maxTimeMs: given.maxTimeMs ?? DEFAULT_EXTRACT_OPTIONS.maxTimeMs,
     idleMs: given.idleMs ?? DEFAULT_EXTRACT_OPTIONS.idleMs,
   };
   for (const [name, value] of Object.entries(options)) {

@@ -1,15 +1,17 @@
 import { extractText } from './decode-text.js';
-import type { ExtractOptions } from './extract-options.js';
+import { type ExtractOptions, resolveExtractOptions } from './extract-options.js';
 import type { ExtractCall, Extraction } from './extraction.js';
 import { PdfExtractor } from './pdf-extractor.js';
 
 /** Turns an uploaded document into pages of text, whatever its type. */
 export class Extractor {
   readonly #pdf: PdfExtractor;
+  readonly #maxTextChars: number;
 
   /** Starts nothing; the first PDF does. @throws RangeError for an option out of bounds */
   constructor(options: Partial<ExtractOptions> = {}) {
     this.#pdf = new PdfExtractor(options);
+    this.#maxTextChars = resolveExtractOptions(options).maxTextChars;
   }
 
   /**
@@ -22,7 +24,7 @@ export class Extractor {
         return this.#pdf.extract(bytes, call);
       case 'text/plain':
       case 'text/markdown':
-        return extractText(bytes, call);
+        return extractText(bytes, call, this.#maxTextChars);
       default:
         throw new TypeError(
           `Documents of type "${mediaType}" cannot be read; known are application/pdf, text/plain and text/markdown.`,

@@ -82,6 +82,7 @@ class Reading {
   #total = 0;
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
+  #deadline: NodeJS.Timeout | undefined;
   readonly #abort = () => this.stop.abort(this.call.signal?.reason);
 
   constructor(
@@ -96,14 +97,15 @@ class Reading {
   pack(bytes: Uint8Array) {
     const port = this.#channel.port2;
     const own = new Uint8Array(bytes); // moved to the thread; the caller's bytes stay usable
+    const { pageTimeoutMs, maxTimeMs } = this.options;
     this.#timer = setTimeout(() => {
       const what = this.#total === 0 ? 'opening it' : `page ${this.#pages.length + 1}`;
-      const error = new UnreadableDocumentError(
-        'too-slow',
-        `The PDF cannot be read: ${what} took longer than ${this.options.pageTimeoutMs} ms.`,
-      );
-      this.stop.abort(error);
-    }, this.options.pageTimeoutMs);
+      this.#giveUp(`${what} took longer than ${pageTimeoutMs} ms`);
+    }, pageTimeoutMs);
+    this.#deadline = setTimeout(() => {
+      const done = `${this.#pages.length} of ${this.#total} pages`;
+      this.#giveUp(`${done} were read after ${maxTimeMs} ms`);
+    }, maxTimeMs);
     const { maxPages, maxTextChars, maxMemoryMb } = this.options;
     const task: Task = { bytes: own, port, maxPages, maxTextChars, maxMemoryMb };
     return { task, transfer: [own.buffer, port] };
@@ -133,9 +135,16 @@ class Reading {
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#deadline);
     this.call.signal?.removeEventListener('abort', this.#abort);
     this.#channel.port1.close();
     this.#channel.port2.close();
+  }
+
+  /** Ends the thread, which may never come back by itself. */
+  #giveUp(why: string): void {
+    const message = `The PDF cannot be read: ${why}.`;
+    this.stop.abort(new UnreadableDocumentError('too-slow', message));
   }
 
   #drain(): void {
