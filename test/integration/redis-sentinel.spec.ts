@@ -11,11 +11,14 @@ const program = await findRedis();
 const itHere = program.kind === 'program' ? it : it.skip;
 
 itHere(
-  'follows a failover that Sentinel decides, with the leases whose keys the replica has',
+  'follows a failover that Sentinel decides: new grants, and every held lease is renewed or told',
   async () => {
     const master = await startRedis();
     const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(master.port)] });
     const sentinel = await startSentinel(master.port);
+    const ttlMs = 60_000;
+    const masterAdmin = new Redis(master.port, master.host, { retryStrategy: () => null });
+    masterAdmin.on('error', () => undefined); // the master goes away on purpose
     const replicaAdmin = new Redis(replica.port, replica.host);
     const watcher = new Redis(sentinel.port, '127.0.0.1');
     const client = new Redis({
@@ -33,18 +36,30 @@ itHere(
         const replicas = await watcher.call('SENTINEL', 'REPLICAS', 'mymaster');
         return Array.isArray(replicas) && replicas.length === 1;
       });
-      const lease = await locks.acquire('doc:1', { ttlMs: 20_000 });
-      await eventually(async () => (await replicaAdmin.exists('lock:doc:1')) === 1);
+      const names = ['doc:1', 'doc:2', 'doc:3'];
+      const kept = await Promise.all(names.map((name) => locks.acquire(name, { ttlMs })));
+      await eventually(async () => (await replicaAdmin.exists('lock:doc:3')) === 1);
+      await replica.pause();
+      await masterAdmin.call('CLIENT', 'KILL', 'TYPE', 'replica');
+      const lost = await locks.acquire('doc:lost', { ttlMs });
+      await eventually(() => kept.every(({ remainingMs }) => remainingMs < ttlMs - 2_000));
       await master.kill();
+      const startedAt = performance.now();
+      await replica.resume();
 
-      const fresh = await locks.acquire('doc:2', { waitMs: 20_000 });
-      expect(await replicaAdmin.exists('lock:doc:2')).toBe(1);
-      await eventually(() => lease.remainingMs > 18_000); // renewed on the new master
-      expect(await lease.release()).toBe('released');
-      expect(await fresh.release()).toBe('released');
+      const fresh = await locks.acquire('doc:fresh', { waitMs: 20_000 });
+      expect(performance.now() - startedAt).toBeLessThan(10_000); // about two seconds where nothing else runs
+      expect(await replicaAdmin.exists('lock:doc:fresh')).toBe(1);
+      // By the sweep, long before the watchdog is due: a third of the TTL after the grant.
+      await eventually(() => kept.every(({ remainingMs }) => remainingMs > ttlMs - 2_000), {
+        timeoutMs: 5_000,
+      });
+      await eventually(() => lost.signal.aborted, { timeoutMs: 5_000 });
+      expect(lost.signal.reason).toMatchObject({ reason: 'NOT_OWNER' });
+      for (const lease of [...kept, fresh]) expect(await lease.release()).toBe('released');
     } finally {
       await store.close();
-      for (const one of [client, watcher, replicaAdmin]) one.disconnect();
+      for (const one of [client, watcher, replicaAdmin, masterAdmin]) one.disconnect();
       for (const one of [sentinel, replica, master]) await one.stop();
     }
   },
