@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { ValidateBy, ValidateIf, buildMessage } from 'class-validator';
 import { CronTime } from 'cron';
 
@@ -58,6 +59,26 @@ export function TimeZone(): PropertyDecorator {
       return false; // that is how Intl says that it knows no such zone
     }
   });
+}
+
+/** A list, with commas, of addresses, networks, and Fastify's words for some. */
+export function Networks(): PropertyDecorator {
+  const expected =
+    'must be a list, with commas, of addresses, networks (10.0.0.0/8), or the words loopback, linklocal and uniquelocal';
+  return rule('networks', expected, (value) => {
+    return typeof value === 'string' && value.split(',').every((each) => isNetwork(each.trim()));
+  });
+}
+
+function isNetwork(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true;
+  const [address = '', bits, ...more] = text.split('/');
+  const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return widest > 0 && more.length === 0 && (bits === undefined || isUpTo(bits, widest));
+}
+
+function isUpTo(text: string, most: number): boolean {
+  return /^\d{1,3}$/.test(text) && Number(text) <= most;
 }
 
 /** Checks a setting only where it is set. */

@@ -2,6 +2,7 @@ import {
   CronExpression,
   Form,
   IfSet,
+  Networks,
   OneOf,
   TimeZone,
   UrlOf,
@@ -40,10 +41,7 @@ export class Env {
   API_OPEN: string = 'false';
 
   @IfSet()
-  @Form(
-    /^[A-Za-z0-9.:/]+(\s*,\s*[A-Za-z0-9.:/]+)*$/,
-    'must be a list, with commas, of addresses, networks (10.0.0.0/8), or the words loopback, linklocal and uniquelocal',
-  )
+  @Networks()
   TRUST_PROXY: string | undefined = undefined;
 
   @IfSet()

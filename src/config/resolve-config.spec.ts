@@ -95,6 +95,16 @@ describe('the settings', () => {
     }
   });
 
+  it.each([
+    ['loopback, 10.0.0.0/8,2001:db8::/32 , ::1', true],
+    ['everybody', false],
+    ['10.0.0.0/33', false],
+    ['10.0.0.1,', false],
+    ['10.0.0.0/8/8', false],
+  ])('know what a proxy may be: %s', (TRUST_PROXY, isRight) => {
+    expect(mistakes({ TRUST_PROXY })).toHaveLength(isRight ? 0 : 1);
+  });
+
   it('count as not set when empty', () => {
     expect(resolveConfig({ PORT: '', REDIS_URL: ' ', LOCK_STORE: '' })).toMatchObject({
       http: { port: 3000 },
