@@ -158,16 +158,16 @@ describe('the service', () => {
     await admin.config('SET', 'maxmemory-policy', 'noeviction');
     await using content = await ServiceProcess.start({ REDIS_URL: server.url, EMBED_WORKERS: '1' });
     expect(content.output).not.toContain('maxmemory-policy');
-  });
+  }, 60_000);
 
   it('starts without its Redis, and checks it when it comes', async () => {
     const port = await freePort();
     await using service = await ServiceProcess.spawn({ REDIS_URL: `redis://127.0.0.1:${port}` });
     const said = (text: string) =>
-      eventually(() => service.output.includes(text), { timeoutMs: 25_000, what: text });
+      eventually(() => service.output.includes(text), { timeoutMs: 60_000, what: text });
     await said('could not be checked yet');
     await using late = await startRedis({ port, args: ['--maxmemory-policy', 'allkeys-lfu'] });
     expect(late.port).toBe(port);
     await said('its maxmemory-policy is allkeys-lfu');
-  }, 60_000);
+  }, 130_000);
 });
