@@ -62,6 +62,9 @@ export class AppModule implements OnModuleDestroy {
   }
 }
 
+/** No lock of the service has a longer TTL than this, or LOCK_TTL_MS where that is more. */
+const leastLongestTtlMs = 5_000;
+
 function lockOptions(config: AppConfig, clients: RedisClients): LockModuleOptions {
   const { store: _store, prefix: _prefix, ...defaults } = config.lock;
   return {
@@ -72,11 +75,25 @@ function lockOptions(config: AppConfig, clients: RedisClients): LockModuleOption
   };
 }
 
-function lockStoreOption({ lock, etcd }: AppConfig, clients: RedisClients): LockStoreOption {
-  const { store, prefix, commandTimeoutMs: callTimeoutMs } = lock;
+function lockStoreOption(config: AppConfig, clients: RedisClients): LockStoreOption {
+  const { lock, redisWait, redlock, etcd } = config;
+  const { store, prefix, ttlMs, commandTimeoutMs: callTimeoutMs } = lock;
   switch (store) {
     case 'redis':
       return { kind: store, client: clients.create('locks'), prefix };
+    case 'redis-wait':
+      return { kind: store, client: clients.createSingle('locks'), prefix, ...redisWait };
+    case 'redlock': {
+      const { maxClockSkewMs } = redlock ?? {};
+      const longestTtlMs = Math.max(ttlMs, leastLongestTtlMs);
+      return {
+        kind: store,
+        clients: clients.createNodes('locks'),
+        prefix,
+        longestTtlMs,
+        maxClockSkewMs,
+      };
+    }
     case 'etcd':
       return { kind: store, endpoints: etcd?.endpoints ?? [], prefix, callTimeoutMs };
     case 'memory':

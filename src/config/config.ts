@@ -14,7 +14,7 @@ export type RedisAddress =
     };
 
 /** Where locks live. */
-export type LockStoreKind = 'memory' | 'redis' | 'etcd';
+export type LockStoreKind = 'memory' | 'redis' | 'redis-wait' | 'redlock' | 'etcd';
 
 /** Everything that can be set, validated, typed and frozen. Durations in ms, sizes in bytes or characters. */
 export interface AppConfig {
@@ -51,6 +51,17 @@ export interface AppConfig {
   /** The ChromaDB server that keeps the vectors, or null for the database itself. */
   readonly chromaUrl: string | null;
   readonly redis: RedisAddress | null;
+  /** What the lock store redis-wait wants of the replicas of `redis`. */
+  readonly redisWait: {
+    /** How many must have a grant; undefined: all that are connected, at least one. */
+    readonly replicas: number | undefined;
+    readonly confirmTimeoutMs: number;
+  };
+  /** The independent masters of the lock store redlock, or null where locks are elsewhere. */
+  readonly redlock: {
+    readonly urls: readonly string[];
+    readonly maxClockSkewMs: number;
+  } | null;
   /** The members of the etcd cluster, or null where locks are elsewhere. */
   readonly etcd: { readonly endpoints: readonly string[] } | null;
   readonly lock: {

@@ -63,7 +63,7 @@ export class Env {
   DATABASE_URL: string | undefined = undefined;
 
   @IfSet()
-  @OneOf('memory', 'redis', 'etcd')
+  @OneOf('memory', 'redis', 'redis-wait', 'redlock', 'etcd')
   LOCK_STORE: string | undefined = undefined;
 
   @IfSet()
@@ -86,6 +86,23 @@ export class Env {
 
   @Form(/^\S+$/, 'must be the name of the primary as the sentinels know it')
   REDIS_SENTINEL_NAME: string = 'mymaster';
+
+  @IfSet()
+  @WholeNumber(1, 100)
+  REDIS_WAIT_REPLICAS: number | undefined = undefined;
+
+  @WholeNumber(1, 60_000)
+  REDIS_WAIT_TIMEOUT_MS: number = 300;
+
+  @IfSet()
+  @Form(
+    /^rediss?:\/\/[^\s,]+(\s*,\s*rediss?:\/\/[^\s,]+)*$/,
+    'must be a list such as "redis://a:6379,redis://b:6379,redis://c:6379"',
+  )
+  REDLOCK_URLS: string | undefined = undefined;
+
+  @WholeNumber(0, 3_600_000)
+  REDLOCK_MAX_CLOCK_SKEW_MS: number = 60_000;
 
   @IfSet()
   @Form(
@@ -167,6 +184,7 @@ export class Env {
 export const NUMERIC_SETTINGS: ReadonlySet<string> = new Set([
   'EMBED_WORKERS',
   'RATE_LIMIT_PER_MINUTE',
+  'REDIS_WAIT_REPLICAS',
   ...Object.entries(new Env()).flatMap(([name, value]) =>
     typeof value === 'number' ? [name] : [],
   ),

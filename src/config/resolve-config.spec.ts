@@ -124,7 +124,7 @@ describe('the settings', () => {
       }),
     ).toEqual([
       'PORT is "abc"; it must be a whole number from 0 to 65535.',
-      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "etcd".',
+      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "redis-wait" or "redlock" or "etcd".',
       'LOCK_TTL_MS is "99"; it must be a whole number from 100 to 86400000.',
       expect.stringContaining('CHUNK_OVERLAP is 100, but it must be less than CHUNK_SIZE (100)'),
     ]);
@@ -151,6 +151,9 @@ describe('the settings', () => {
     ['REDIS_SENTINELS', 'a'],
     ['REDIS_CLUSTER_NODES', 'a:1;b:2'],
     ['ETCD_ENDPOINTS', 'etcd-1'],
+    ['REDIS_WAIT_REPLICAS', '0'],
+    ['REDIS_WAIT_TIMEOUT_MS', '0'],
+    ['REDLOCK_MAX_CLOCK_SKEW_MS', '-1'],
     ['ETCD_ENDPOINTS', 'ftp://etcd-1:2379'],
   ])('refuse %s=%j', (name, value) => {
     expect(mistakes({ [name]: value })[0]).toContain(
@@ -236,5 +239,37 @@ describe('the settings', () => {
     expect(mistakes({ CHROMA_URL: 'http://a', LOCK_STORE: 'memory' })).toEqual([]);
     const chroma = { CHROMA_URL: 'http://a', REDIS_URL: 'redis://a' };
     expect(resolveConfig(chroma).chromaUrl).toBe('http://a');
+  });
+
+  it('take replica confirmation and Redlock, and say what does not fit', () => {
+    const confirmed = { LOCK_STORE: 'redis-wait', REDIS_URL: 'redis://a' };
+    expect(resolveConfig({ ...confirmed, REDIS_WAIT_REPLICAS: '2' })).toMatchObject({
+      lock: { store: 'redis-wait' },
+      redisWait: { replicas: 2, confirmTimeoutMs: 300 },
+    });
+    expect(resolveConfig(confirmed).redisWait.replicas).toBeUndefined();
+    const wrong = (raw: Record<string, string>) => mistakes(raw).join();
+    expect(wrong({ LOCK_STORE: 'redis-wait' })).toContain('Set REDIS_URL, or REDIS_SENTINELS');
+    expect(wrong({ LOCK_STORE: 'redis-wait', REDIS_CLUSTER_NODES: 'a:1' })).toContain(
+      'needs one primary',
+    );
+    expect(wrong({ ...confirmed, LOCK_TTL_MS: '900' })).toContain('a command has 300 ms');
+    expect(wrong({ REDIS_WAIT_REPLICAS: '1' })).toContain('which asks no replica');
+
+    const three = 'redis://a:1, redis://b:1,redis://user:secret@c:1';
+    expect(resolveConfig({ LOCK_STORE: 'redlock', REDLOCK_URLS: three })).toMatchObject({
+      lock: { store: 'redlock' },
+      redlock: {
+        urls: ['redis://a:1', 'redis://b:1', 'redis://user:secret@c:1'],
+        maxClockSkewMs: 60_000,
+      },
+    });
+    expect(wrong({ LOCK_STORE: 'redlock' })).toContain('Set REDLOCK_URLS');
+    expect(wrong({ REDLOCK_URLS: three })).toContain('so it would be ignored');
+    const two = 'redis://a:1,redis://a:1';
+    expect(wrong({ LOCK_STORE: 'redlock', REDLOCK_URLS: two })).toMatch(/2 nodes.*node twice/);
+    expect(wrong({ LOCK_STORE: 'redlock', REDLOCK_URLS: `${three},secret` })).toMatch(
+      /^REDLOCK_URLS has a wrong value; it must be a list such as/,
+    );
   });
 });

@@ -5,6 +5,7 @@ import { type AppConfig, type LockStoreKind, type RedisAddress } from './config.
 import { ConfigError } from './config.errors.js';
 import { coordinatorMismatches, listOf } from './coordinators.js';
 import { type Env } from './env.dto.js';
+import { redisWaitMismatches, redlockMismatches } from './redis-stores.js';
 import { type RawEnv, readEnv } from './read-env.js';
 
 const mebibyte = 1024 * 1024;
@@ -40,6 +41,13 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     databaseUrl: env.DATABASE_URL ?? null,
     chromaUrl: env.CHROMA_URL ?? null,
     redis: redisAddress(env),
+    redisWait: {
+      replicas: env.REDIS_WAIT_REPLICAS,
+      confirmTimeoutMs: env.REDIS_WAIT_TIMEOUT_MS,
+    },
+    redlock: env.REDLOCK_URLS
+      ? { urls: listOf(env.REDLOCK_URLS), maxClockSkewMs: env.REDLOCK_MAX_CLOCK_SKEW_MS }
+      : null,
     etcd: env.ETCD_ENDPOINTS ? { endpoints: listOf(env.ETCD_ENDPOINTS) } : null,
     lock: {
       store: lockStore(env),
@@ -71,7 +79,12 @@ export function resolveConfig(raw: RawEnv): AppConfig {
 }
 
 function mismatches(env: Env): string[] {
-  const mistakes = [...accessMistakes(env), ...coordinatorMismatches(env)];
+  const mistakes = [
+    ...accessMistakes(env),
+    ...redisWaitMismatches(env),
+    ...redlockMismatches(env),
+    ...coordinatorMismatches(env),
+  ];
   const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const).filter(
     (name) => env[name],
   );

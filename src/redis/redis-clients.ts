@@ -29,7 +29,32 @@ export class RedisClients implements OnApplicationShutdown {
         `No Redis is configured for the ${purpose}. Set REDIS_URL, REDIS_SENTINELS or REDIS_CLUSTER_NODES.`,
       );
     }
-    const client = connect(redis, { ...options, connectionName: `${instanceId}:${purpose}` });
+    const given = { ...options, connectionName: `${instanceId}:${purpose}` };
+    return this.keep(connect(redis, given), purpose);
+  }
+
+  /** A new client of one server, or of the primary that Sentinel names. @throws where Redis is a cluster, or none */
+  createSingle(purpose: string): Redis {
+    const client = this.create(purpose);
+    if (client instanceof Redis) return client;
+    throw new Error(
+      `The ${purpose} need one Redis primary. Set REDIS_URL or REDIS_SENTINELS in place of REDIS_CLUSTER_NODES.`,
+    );
+  }
+
+  /** New clients, one per master of REDLOCK_URLS. @throws when there are none */
+  createNodes(purpose: string): readonly Redis[] {
+    const { redlock, instanceId } = this.config;
+    if (!redlock) throw new Error(`No nodes are configured for the ${purpose}. Set REDLOCK_URLS.`);
+    return redlock.urls.map((url, index) => {
+      const name = `${purpose} ${index + 1}`;
+      const connectionName = `${instanceId}:${purpose}`;
+      const own = { connectionName, keepAlive: keepAliveMs };
+      return this.keep(new Redis(url, { ...redisLockClientOptions, ...own }), name);
+    });
+  }
+
+  private keep<T extends RedisClient>(client: T, purpose: string): T {
     let down = false;
     client.on('error', (error: Error) => {
       if (!down) this.logger.warn(`Redis (${purpose}) is away: ${error.message}. Reconnecting.`);

@@ -26,7 +26,10 @@ const last = instructions.slice(instructions.findLastIndex(([name]) => name === 
 const of = (list: typeof instructions, name: string) =>
   list.filter(([each]) => each === name).map(([, value]) => value);
 
-const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
+const compose = parse(readFileSync('docker-compose.yml', 'utf8'), {
+  merge: true,
+  maxAliasCount: 1_000,
+}) as {
   readonly services: Readonly<Record<string, Service>>;
   readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
 };

@@ -1,14 +1,53 @@
 import { expect, it } from '@jest/globals';
 import { DocumentsClient } from '../support/documents-client.js';
+import { startRedis } from '../support/redis.js';
+import { canReplicate, startPrimary, startReplicaOf } from '../support/replication.js';
 import { startEtcd } from '../support/etcd.js';
 import { eventually } from '../support/eventually.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 /** Servers that a lock store needs, and the settings that name them. */
+interface Servers {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly stop: () => Promise<unknown>;
+}
+
+const redisWait = {
+  store: 'redis-wait',
+  start: async (): Promise<Servers> => {
+    const primary = await startPrimary();
+    const replica = await startReplicaOf(primary.port);
+    return {
+      settings: {
+        REDIS_URL: primary.url,
+        REDIS_WAIT_REPLICAS: '1',
+        REDIS_WAIT_TIMEOUT_MS: '900',
+      },
+      stop: () => Promise.all([primary.stop(), replica.stop()]),
+    };
+  },
+};
+
 const stores = [
+  ...((await canReplicate()) ? [redisWait] : []),
+  {
+    store: 'redlock',
+    start: async (): Promise<Servers> => {
+      const nodes = await Promise.all([startRedis(), startRedis(), startRedis()]);
+      return {
+        settings: {
+          REDLOCK_URLS: nodes.map(({ url }) => url).join(),
+          // New servers do not vote for that and the longest TTL.
+          REDLOCK_MAX_CLOCK_SKEW_MS: '0',
+          LOCK_TTL_MS: '3000',
+        },
+        stop: () => Promise.all(nodes.map((node) => node.stop())),
+      };
+    },
+  },
   {
     store: 'etcd',
-    start: async () => {
+    start: async (): Promise<Servers> => {
       const etcd = await startEtcd();
       return { settings: { ETCD_ENDPOINTS: etcd.endpoints.join() }, stop: () => etcd.stop() };
     },

@@ -84,7 +84,7 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   /** Resolves when `/health/ready` answers 200. */
-  async ready(timeoutMs = 20_000): Promise<void> {
+  async ready(timeoutMs = 45_000): Promise<void> {
     let ended: Exit | undefined;
     void this.exited.then((exit) => (ended = exit));
     await eventually(
