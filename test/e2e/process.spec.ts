@@ -46,9 +46,9 @@ describe('the process', () => {
 
   it('refuses wrong settings, all mistakes at once, and reads .env below the environment', async () => {
     const dotenv = 'CHUNK_OVERLAP=600\nLOCK_STORE=redis\n';
-    const output = await refusal({ LOCK_STORE: 'etcd', HOST: '0.0.0.0' }, dotenv);
+    const output = await refusal({ LOCK_STORE: 'consul', HOST: '0.0.0.0' }, dotenv);
     expect(output).toContain('HOST is "0.0.0.0", so other machines reach the service');
-    expect(output).toContain('LOCK_STORE is "etcd"; it must be');
+    expect(output).toContain('LOCK_STORE is "consul"; it must be');
     expect(output).toContain('CHUNK_OVERLAP is 600');
   });
 
