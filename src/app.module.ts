@@ -14,6 +14,7 @@ import {
   SqlIdempotencyStore,
 } from './idempotency/index.js';
 import { LockModule, type LockModuleOptions, type LockStoreOption } from './lock/index.js';
+import { LlmModule } from './llm/index.js';
 import { RedisClients, RedisModule } from './redis/index.js';
 
 /**
@@ -48,6 +49,7 @@ export class AppModule implements OnModuleDestroy {
           inject: [APP_CONFIG, Database, Drain],
           useFactory: idempotencyOptions,
         }),
+        LlmModule,
         DocumentsModule,
         ConversationsModule,
         ArchiveModule,

@@ -16,6 +16,24 @@ export type RedisAddress =
 /** Where locks live. */
 export type LockStoreKind = 'memory' | 'redis' | 'redis-wait' | 'redlock' | 'etcd';
 
+/** An OpenAI-compatible server and the keys to it, which all replicas share. */
+export interface LlmConfig {
+  readonly baseUrl: string;
+  /** Secret. */
+  readonly apiKeys: readonly string[];
+  /** null: it answers no questions. */
+  readonly chatModel: string | null;
+  /** null: the built-in embedder is used. */
+  readonly embed: { readonly model: string; readonly dimensions: number } | null;
+  readonly keyConcurrency: number;
+  /** Per key; null: no limit of ours. */
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  /** How long a request waits for a free key, and how long one call may take. */
+  readonly waitMs: number;
+  readonly timeoutMs: number;
+}
+
 /** Everything that can be set, validated, typed and frozen. Durations in ms, sizes in bytes or characters. */
 export interface AppConfig {
   /** Names this replica in `X-Served-By`, in logs and in the owner's label of its locks. */
@@ -93,6 +111,8 @@ export interface AppConfig {
     /** Conversations older than that are archived. */
     readonly afterDays: number;
   };
+  /** The language model, or null where none is set up: then passages alone answer. */
+  readonly llm: LlmConfig | null;
   readonly idempotency: {
     /** How long an answer is kept under its key. */
     readonly ttlMs: number;

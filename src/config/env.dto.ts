@@ -133,6 +133,48 @@ export class Env {
   @UrlOf('http:', 'https:')
   CHROMA_URL: string | undefined = undefined;
 
+  @UrlOf('http:', 'https:')
+  LLM_BASE_URL: string = 'https://api.openai.com/v1';
+
+  @IfSet()
+  @Form(
+    /^[\x21-\x2B\x2D-\x7E]{8,}(\s*,\s*[\x21-\x2B\x2D-\x7E]{8,})*$/,
+    'must be keys of 8 or more printable characters each, separated by commas',
+  )
+  LLM_API_KEYS: string | undefined = undefined;
+
+  @IfSet()
+  @Form(/^\S+$/, 'must be the name of a model')
+  LLM_CHAT_MODEL: string | undefined = undefined;
+
+  @OneOf('builtin', 'llm')
+  EMBEDDER: string = 'builtin';
+
+  @IfSet()
+  @Form(/^\S+$/, 'must be the name of a model')
+  LLM_EMBED_MODEL: string | undefined = undefined;
+
+  @IfSet()
+  @WholeNumber(1, 10_000)
+  LLM_EMBED_DIMENSIONS: number | undefined = undefined;
+
+  @WholeNumber(1, 1_000)
+  LLM_KEY_CONCURRENCY: number = 1;
+
+  @IfSet()
+  @WholeNumber(1, 1_000_000)
+  LLM_KEY_REQUESTS_PER_MINUTE: number | undefined = undefined;
+
+  @IfSet()
+  @WholeNumber(1, 1_000_000_000)
+  LLM_KEY_TOKENS_PER_MINUTE: number | undefined = undefined;
+
+  @WholeNumber(0, 600_000)
+  LLM_WAIT_MS: number = 10_000;
+
+  @WholeNumber(1_000, 600_000)
+  LLM_TIMEOUT_MS: number = 60_000;
+
   @IfSet()
   @WholeNumber(1, 64)
   EMBED_WORKERS: number | undefined = undefined;
@@ -183,6 +225,9 @@ export class Env {
 /** The settings that are numbers; the environment only knows text. */
 export const NUMERIC_SETTINGS: ReadonlySet<string> = new Set([
   'EMBED_WORKERS',
+  'LLM_EMBED_DIMENSIONS',
+  'LLM_KEY_REQUESTS_PER_MINUTE',
+  'LLM_KEY_TOKENS_PER_MINUTE',
   'RATE_LIMIT_PER_MINUTE',
   'REDIS_WAIT_REPLICAS',
   ...Object.entries(new Env()).flatMap(([name, value]) =>

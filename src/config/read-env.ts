@@ -5,7 +5,7 @@ import { Env, NUMERIC_SETTINGS } from './env.dto.js';
 export type RawEnv = Readonly<Record<string, string | undefined>>;
 
 // These are secrets or may hold one, which must not reach a log.
-const secret = /_URLS?$|_TOKENS?$/;
+const secret = /_URLS?$|_TOKENS?$|_KEYS$/;
 
 /**
  * Reads the known settings from text; an empty one counts as not set. Gives the settings (complete

@@ -216,6 +216,35 @@ describe('the settings', () => {
     );
   });
 
+  it('describe a language model, and say what is missing, with no key in it', () => {
+    expect(resolveConfig({}).llm).toBeNull();
+    const keys = { LLM_API_KEYS: 'sk-secret-1, sk-secret-2', LLM_CHAT_MODEL: 'small' };
+    expect(resolveConfig(keys).llm).toMatchObject({
+      apiKeys: ['sk-secret-1', 'sk-secret-2'],
+      chatModel: 'small',
+      embed: null,
+      keyConcurrency: 1,
+      requestsPerMinute: null,
+      waitMs: 10_000,
+    });
+    const embedding = { EMBEDDER: 'llm', LLM_EMBED_MODEL: 'v', LLM_EMBED_DIMENSIONS: '8' };
+    expect(resolveConfig({ ...keys, ...embedding }).llm?.embed).toEqual({
+      model: 'v',
+      dimensions: 8,
+    });
+    for (const [raw, expected] of [
+      [{ ...keys, LLM_API_KEYS: 'sk-secret-1,sk-secret-1' }, 'names a key twice'],
+      [{ ...keys, LLM_API_KEYS: 'sk-secret 1' }, 'LLM_API_KEYS has a wrong value; it must be keys'],
+      [{ LLM_API_KEYS: 'sk-secret-1' }, 'nothing would use it'],
+      [{ LLM_CHAT_MODEL: 'small' }, 'without LLM_API_KEYS'],
+      [{ ...keys, EMBEDDER: 'llm' }, 'needs LLM_EMBED_MODEL and LLM_EMBED_DIMENSIONS'],
+    ] as const) {
+      const said = mistakes(raw);
+      expect(said[0]).toContain(expected);
+      expect(said.join()).not.toContain('secret');
+    }
+  });
+
   it('refuse a lock store that does not fit the rest', () => {
     const database = 'postgres://u:p@h/d';
     expect(mistakes({ LOCK_STORE: 'redis' })).toEqual([expect.stringContaining('Set REDIS_URL')]);

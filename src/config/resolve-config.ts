@@ -5,6 +5,7 @@ import { type AppConfig, type LockStoreKind, type RedisAddress } from './config.
 import { ConfigError } from './config.errors.js';
 import { coordinatorMismatches, listOf } from './coordinators.js';
 import { type Env } from './env.dto.js';
+import { llmConfig, llmMismatches } from './llm-config.js';
 import { redisWaitMismatches, redlockMismatches } from './redis-stores.js';
 import { type RawEnv, readEnv } from './read-env.js';
 
@@ -73,6 +74,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       timeZone: env.ARCHIVE_TZ,
       afterDays: env.ARCHIVE_AFTER_DAYS,
     },
+    llm: llmConfig(env),
     idempotency: { ttlMs: env.IDEMPOTENCY_TTL_MS },
     logFormat: env.LOG_FORMAT === 'json' ? 'json' : 'pretty',
   });
@@ -84,6 +86,7 @@ function mismatches(env: Env): string[] {
     ...redisWaitMismatches(env),
     ...redlockMismatches(env),
     ...coordinatorMismatches(env),
+    ...llmMismatches(env),
   ];
   const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const).filter(
     (name) => env[name],

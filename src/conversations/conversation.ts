@@ -15,6 +15,18 @@ export class AnsweringPassage {
   readonly score: number;
 }
 
+/** What a language model made of the passages. */
+export class Answer {
+  /** With `[n]` for the n-th passage. */
+  @ApiProperty()
+  readonly text: string;
+  @ApiProperty()
+  readonly model: string;
+  /** The `seq` of the passages that it cites, in the order in which it does. */
+  @ApiProperty({ type: [Number] })
+  readonly sources: readonly number[];
+}
+
 /** A question about a document, with what was answered; the same in answers, lists and archives. */
 export class Conversation {
   @ApiProperty({ format: 'uuid' })
@@ -26,6 +38,9 @@ export class Conversation {
   /** Best first; empty where nothing of the document was published. */
   @ApiProperty({ type: [AnsweringPassage] })
   readonly passages: readonly AnsweringPassage[];
+  /** null where no language model is set up: the passages are the answer. */
+  @ApiProperty({ type: Answer, nullable: true })
+  readonly answer: Answer | null;
   /** ISO 8601. */
   @ApiProperty({ format: 'date-time' })
   readonly askedAt: string;
@@ -41,6 +56,7 @@ export function toConversation(row: ConversationRow): Conversation {
     documentId: row.document_id,
     question: row.question,
     passages: JSON.parse(row.passages) as AnsweringPassage[],
+    answer: row.answer === null ? null : (JSON.parse(row.answer) as Answer),
     askedAt: new Date(Number(row.created_at)).toISOString(),
     replica: row.replica,
   };

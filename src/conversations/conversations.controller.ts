@@ -21,7 +21,18 @@ export class ConversationsController {
   @Rules({ rate: 0.5 })
   @TakesKey()
   @Answers(Conversation, 201, 'Answered and recorded.')
-  @Problems('document_not_found', 'database_unavailable', 'vectors_unavailable', 'embedding_failed')
+  @Problems(
+    'document_not_found',
+    'database_unavailable',
+    'vectors_unavailable',
+    'embedding_failed',
+    'llm_unavailable',
+    'llm_request_refused',
+    'key_pool_busy',
+    'key_pool_resting',
+    'key_pool_refused',
+    'lock_unavailable',
+  )
   @Idempotent()
   async ask(
     @Param() { id }: DocumentId,

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DocumentsModule } from '../documents/index.js';
+import { Answering } from './answering.js';
 import { ConversationsController } from './conversations.controller.js';
 import { ConversationsRepository } from './conversations.repository.js';
 import { ConversationsService } from './conversations.service.js';
@@ -8,7 +9,7 @@ import { ConversationsService } from './conversations.service.js';
 @Module({
   imports: [DocumentsModule],
   controllers: [ConversationsController],
-  providers: [ConversationsRepository, ConversationsService],
+  providers: [Answering, ConversationsRepository, ConversationsService],
   exports: [ConversationsRepository],
 })
 export class ConversationsModule {}

@@ -3,13 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Transaction } from 'kysely';
 import { Database, newestPage, type PagePart, type Schema, withoutNul } from '../database/index.js';
-import { type AnsweringPassage, Conversation, toConversation } from './conversation.js';
+import {
+  type Answer,
+  type AnsweringPassage,
+  Conversation,
+  toConversation,
+} from './conversation.js';
 
 /** What is recorded of a conversation. */
 export interface NewConversation {
   readonly documentId: string;
   readonly question: string;
   readonly passages: readonly AnsweringPassage[];
+  /** @default null */
+  readonly answer?: Answer | null | undefined;
   readonly replica: string;
 }
 
@@ -43,7 +50,7 @@ export class ConversationsRepository {
 
   /** Records a conversation that has just been had; `within` writes in the same transaction, last. */
   async add(
-    { documentId, question, passages, replica }: NewConversation,
+    { documentId, question, passages, answer = null, replica }: NewConversation,
     within?: AddedConversation,
   ): Promise<Conversation> {
     return this.database.transaction(async (transaction) => {
@@ -54,6 +61,7 @@ export class ConversationsRepository {
           document_id: documentId,
           question: withoutNul(question),
           passages: JSON.stringify(passages),
+          answer: answer === null ? null : JSON.stringify(answer),
           created_at: Date.now(),
           replica,
         })

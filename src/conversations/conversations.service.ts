@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
 import { SearchService } from '../documents/index.js';
+import { Answering } from './answering.js';
 import { type Conversation } from './conversation.js';
 import { ConversationNotFoundError } from './conversations.errors.js';
 import { type AddedConversation, ConversationsRepository } from './conversations.repository.js';
@@ -13,12 +14,14 @@ export class ConversationsService {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly conversations: ConversationsRepository,
     private readonly searching: SearchService,
+    private readonly answering: Answering,
   ) {}
 
   /**
-   * The best passages for a question, recorded; what `within` writes with its transaction is part of
-   * that. Costs one search and one insert.
-   * @throws DocumentNotFoundError, and nothing is recorded
+   * The best passages for a question, and what a language model makes of them where one is set up,
+   * recorded; what `within` writes with its transaction is part of that. Costs one search, one call of
+   * the model and one insert.
+   * @throws DocumentNotFoundError, or what the model throws; nothing is recorded then
    */
   async ask(
     documentId: string,
@@ -26,8 +29,10 @@ export class ConversationsService {
     within: AddedConversation,
   ): Promise<Conversation> {
     const { passages } = await this.searching.search(documentId, question, limit);
+    const answer = await this.answering.answer(question, passages);
     const { instanceId: replica } = this.config;
-    return this.conversations.add({ documentId, question, passages, replica }, within);
+    const conversation = { documentId, question, passages, answer, replica };
+    return this.conversations.add(conversation, within);
   }
 
   /** @throws ConversationNotFoundError */

@@ -72,6 +72,8 @@ export interface ConversationsTable {
   question: string;
   /** The passages that answered it, as JSON. */
   passages: string;
+  /** What a language model made of them, as JSON; null where none is set up. */
+  answer: string | null;
   created_at: Integer;
   replica: string;
 }

@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
 import { Database } from '../database/index.js';
+import { LLM, type Llm } from '../llm/index.js';
 import { ChromaVectorStore } from './adapters/chroma/chroma-vector-store.js';
 import { SqlVectorStore } from './adapters/sql-vector-store.js';
+import { LlmEmbedder } from './adapters/llm-embedder.js';
 import { UseEmbedder } from './adapters/use-embedder.js';
 import { DocumentPointers } from './document-pointers.js';
 import { DocumentReader } from './document-reader.js';
@@ -14,7 +16,7 @@ import { Extractor } from './pipeline/extract/index.js';
 import { Pipeline } from './pipeline/run/pipeline.js';
 import { Sweeper } from './pipeline/run/sweeper.js';
 import { WorkerThreads } from './pipeline/run/worker-threads.js';
-import { EMBEDDER } from './ports/embedder.js';
+import { EMBEDDER, type Embedder } from './ports/embedder.js';
 import { VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
 import { ProcessingController } from './processing.controller.js';
 import { ProcessingService } from './processing.service.js';
@@ -43,9 +45,8 @@ import { SearchService } from './search.service.js';
     },
     {
       provide: EMBEDDER,
-      inject: [APP_CONFIG],
-      useFactory: ({ documents }: AppConfig) =>
-        new UseEmbedder({ workers: documents.embedWorkers }),
+      inject: [APP_CONFIG, LLM],
+      useFactory: embedder,
     },
     {
       provide: Extractor,
@@ -56,6 +57,12 @@ import { SearchService } from './search.service.js';
   exports: [VECTOR_STORE, SearchService],
 })
 export class DocumentsModule {}
+
+function embedder({ documents }: AppConfig, llm: Llm | null): Embedder {
+  return llm?.embed
+    ? new LlmEmbedder({ client: llm.client, ...llm.embed })
+    : new UseEmbedder({ workers: documents.embedWorkers });
+}
 
 function vectorStore(
   { chromaUrl }: AppConfig,

@@ -70,6 +70,17 @@ export const PROBLEM_KINDS = {
     detail: 'The embedding model gave no answer. Repeat the request.',
     retryAfterSeconds: 1,
   },
+  llm_unavailable: {
+    status: 503,
+    title: 'The language model is not available',
+    detail: 'The language model gave no answer. Repeat the request.',
+    retryAfterSeconds: 1,
+  },
+  llm_request_refused: {
+    status: 503,
+    title: 'The language model refuses such requests',
+    detail: 'The log of the replica in X-Served-By says why.',
+  },
   key_pool_busy: {
     status: 503,
     title: 'All keys of the language model are in use',

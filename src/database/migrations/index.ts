@@ -3,6 +3,7 @@ import { createDocuments } from './0001-documents.js';
 import { createConversations } from './0002-conversations.js';
 import { createArchives } from './0003-archives.js';
 import { createIdempotencyRecords } from './0004-idempotency.js';
+import { addAnswers } from './0005-answers.js';
 import { type MigrationSchema, type MigrationTypes } from './migration-types.js';
 
 /** One step of the schema's history. */
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   { name: '0002-conversations', up: createConversations },
   { name: '0003-archives', up: createArchives },
   { name: '0004-idempotency', up: createIdempotencyRecords },
+  { name: '0005-answers', up: addAnswers },
 ];

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+
+/** How the stub treats one request. Headers of a refusal are sent as they are. */
+export type StubAnswer =
+  | { readonly kind: 'refuse'; readonly status: number; readonly headers?: Record<string, string> }
+  | { readonly kind: 'answer'; readonly afterMs?: number; readonly text?: string }
+  | { readonly kind: 'cut-off' };
+
+/** What the stub saw of one request. */
+export interface StubRequest {
+  readonly key: string;
+  readonly path: string;
+  readonly body: { readonly model: string; readonly input?: string[]; readonly messages?: unknown };
+  /** The client closed the connection before the answer was complete. */
+  aborted: boolean;
+}
+
+/** The numbers of a text's vector: the same for the same text. */
+const DIMENSIONS = 8;
+
+/**
+ * An OpenAI-compatible server for tests: counts who uses which key at once, and answers as told. What a
+ * refusal says repeats the key, as careless servers do.
+ */
+export class LlmStub implements AsyncDisposable {
+  readonly requests: StubRequest[] = [];
+  /** The most requests that one key had under way at once. */
+  mostAtOnce = 0;
+  /** How each request is treated; the n-th of its key, from 0. */
+  treat: (key: string, n: number) => StubAnswer = () => ({ kind: 'answer' });
+  private readonly underWay = new Map<string, number>();
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<LlmStub> {
+    const server = createServer();
+    const stub = new LlmStub(server);
+    server.on('request', (request, response) => void stub.serve(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return stub;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
+  }
+
+  /** Requests with this key so far. */
+  count(key: string): number {
+    return this.requests.filter((request) => request.key === key).length;
+  }
+
+  forget(): void {
+    this.requests.length = 0;
+    this.mostAtOnce = 0;
+    this.treat = () => ({ kind: 'answer' });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const key = (request.headers.authorization ?? '').replace('Bearer ', '');
+    const nth = this.count(key);
+    const now = (this.underWay.get(key) ?? 0) + 1;
+    this.underWay.set(key, now);
+    this.mostAtOnce = Math.max(this.mostAtOnce, now);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as StubRequest['body'];
+    const seen = { key, path: request.url ?? '', body, aborted: false };
+    this.requests.push(seen);
+    response.once('close', () => {
+      seen.aborted = !response.writableFinished;
+      this.underWay.set(key, (this.underWay.get(key) ?? 1) - 1);
+    });
+    this.answer(this.treat(key, nth), seen, response);
+  }
+
+  private answer(answer: StubAnswer, { key, path, body }: StubRequest, response: ServerResponse) {
+    if (answer.kind === 'refuse') {
+      response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+      response.end(JSON.stringify({ error: { message: `The key ${key} is not welcome.` } }));
+      return;
+    }
+    const afterMs = answer.kind === 'answer' ? (answer.afterMs ?? 0) : 0;
+    setTimeout(() => {
+      if (response.destroyed) return;
+      if (path.endsWith('/embeddings')) return embeddings(body.input ?? [], response);
+      const text = answer.kind === 'answer' ? (answer.text ?? 'It is so [1].') : 'It is';
+      chat(text, answer.kind === 'cut-off', response);
+    }, afterMs).unref();
+  }
+}
+
+function embeddings(input: readonly string[], response: ServerResponse): void {
+  const data = input.map((text, index) => ({
+    object: 'embedding',
+    index,
+    embedding: vector(text),
+  }));
+  response.writeHead(200, { 'content-type': 'application/json' });
+  // Out of order, as the index allows.
+  response.end(JSON.stringify({ data: data.toReversed(), usage: { total_tokens: input.length } }));
+}
+
+function vector(text: string): number[] {
+  const numbers = Array.from({ length: DIMENSIONS }, () => 1);
+  for (const [at, character] of Array.from(text).entries()) {
+    numbers[at % DIMENSIONS] = (numbers[at % DIMENSIONS] ?? 0) + (character.codePointAt(0) ?? 0);
+  }
+  return numbers;
+}
+
+function chat(text: string, isCutOff: boolean, response: ServerResponse): void {
+  const send = (chunk: object) => response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const piece of text.match(/.{1,4}/gs) ?? []) {
+    send({ choices: [{ index: 0, delta: { content: piece }, finish_reason: null }] });
+  }
+  if (isCutOff) {
+    setTimeout(() => response.destroy(), 20);
+    return;
+  }
+  send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  send({ choices: [], usage: { total_tokens: 100 } });
+  response.end('data: [DONE]\n\n');
+}
