@@ -76,6 +76,20 @@ export const storeSetups = [
     },
   },
   {
+    id: 'redlock',
+    title: 'redlock',
+    servers: 'three independent primaries',
+    broken: 'one of them',
+    async start() {
+      const nodes = await Promise.all([startRedis(), startRedis(), startRedis()]);
+      return {
+        connect: { kind: 'redlock', ports: nodes.map(({ port }) => port) },
+        breakOne: () => nodes[0].kill(),
+        stop: stopAll(nodes),
+      };
+    },
+  },
+  {
     id: 'etcd',
     title: 'etcd',
     servers: 'three, election timeout 0.5 s',

@@ -23,7 +23,7 @@ export async function open({ connect }) {
   };
 }
 
-async function optionOf({ kind, port, nodes, endpoints }) {
+async function optionOf({ kind, port, ports, nodes, endpoints }) {
   switch (kind) {
     case 'redis':
     case 'redis-wait':
@@ -34,6 +34,10 @@ async function optionOf({ kind, port, nodes, endpoints }) {
     }
     case 'cluster':
       return { kind: 'redis', client: await ready(new Cluster(nodes, redisLockClusterOptions)) };
+    case 'redlock': {
+      const clients = await Promise.all(ports.map((one) => ready(redis({ port: one }))));
+      return { kind, clients };
+    }
     case 'etcd':
       return { kind, endpoints };
     default:
