@@ -10,14 +10,13 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
-import { Answers, AnswersAs, Drain, Problems, Rules, TakesKey } from '../http/index.js';
+import { Answers, AnswersAs, Drain, PageQuery, Problems, Rules, TakesKey } from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { ScheduledJobs } from '../lock/schedule/index.js';
 import { ArchiveRun } from './archiver.js';
 import { ARCHIVE_JOB } from './archive-job.js';
 import { ArchiveNotFoundError } from './archives.errors.js';
 import { ArchivePage, ArchivesRepository } from './archives.repository.js';
-import { PageQuery } from './dto/page-query.dto.js';
 import { TickPage, TickHistory } from './tick-history.js';
 import { unpackArchive } from './unpack-archive.js';
 

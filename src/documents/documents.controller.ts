@@ -16,7 +16,7 @@ import {
 } from '@nestjs/common';
 import { FileInterceptor, type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
 import { type FastifyReply } from 'fastify';
-import { Answers, AnswersAs, Problems, Rules, Takes, TakesKey } from '../http/index.js';
+import { Answers, AnswersAs, PageQuery, Problems, Rules, Takes, TakesKey } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { DocumentReader } from './document-reader.js';
 import { DocumentsService } from './documents.service.js';
@@ -24,7 +24,6 @@ import { DocumentListView, DocumentView } from './dto/document.view.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { FormUpload } from './dto/form-upload.dto.js';
 import { JsonUpload } from './dto/json-upload.dto.js';
-import { ListQuery } from './dto/list-query.dto.js';
 import { readUpload } from './upload/read-upload.js';
 
 // One file of up to the body limit, and a title: a form is kept in memory.
@@ -100,7 +99,7 @@ export class DocumentsController {
   @Get()
   @Answers(DocumentListView)
   @Problems('invalid_cursor', 'database_unavailable')
-  list(@Query() query: ListQuery): Promise<DocumentListView> {
+  list(@Query() query: PageQuery): Promise<DocumentListView> {
     return this.reader.list(query);
   }
 

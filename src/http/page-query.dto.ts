@@ -9,8 +9,8 @@ export class PageQuery {
   @IsInt()
   @Min(1)
   @Max(200)
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
-  limit: number = 50;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 200, default: 20 })
+  limit: number = 20;
 
   /** The `nextCursor` of the page before. */
   @IsOptional()
