@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream';
 import {
+  type ArgumentsHost,
   Body,
+  Catch,
   Controller,
+  type ExceptionFilter,
   HttpCode,
   HttpException,
   type INestApplication,
@@ -20,8 +23,8 @@ import {
   type IdempotencyStore,
 } from '../../../src/idempotency/index.js';
 import { translate } from '../../../src/http/index.js';
-import { ProblemFilter } from '../../../src/http/problem.filter.js';
-import { RouteTable } from '../../../src/http/route-table.js';
+import { sendProblem } from '../../../src/http/send-problem.js';
+import { type Translation } from '../../../src/http/translate.js';
 import { LockModule } from '../../../src/lock/index.js';
 
 /** What the probe has done, and what its work waits for. */
@@ -105,6 +108,20 @@ class ProbeController {
   }
 }
 
+/** As the service answers, but with any status: also those for which it has no problem of its own. */
+function answerOf(error: unknown): Translation {
+  const answer = translate(error);
+  if (!(error instanceof HttpException)) return answer;
+  return { ...answer, body: { ...answer.body, status: error.getStatus() } };
+}
+
+@Catch()
+class ProbeFilter implements ExceptionFilter {
+  catch(error: unknown, host: ArgumentsHost): void {
+    sendProblem(host.switchToHttp().getResponse<FastifyReply>(), answerOf(error));
+  }
+}
+
 /** A small application whose records are in `store` and whose locks are in memory. */
 export async function startProbe(store: IdempotencyStore): Promise<NestFastifyApplication> {
   @Module({
@@ -116,7 +133,7 @@ export async function startProbe(store: IdempotencyStore): Promise<NestFastifyAp
           store,
           ttlMs: 60_000,
           errorAnswer(error: unknown) {
-            const { body } = translate(error);
+            const { body } = answerOf(error);
             const headers = { 'content-type': 'application/problem+json' };
             return { status: body.status, headers, body: JSON.stringify(body) };
           },
@@ -134,7 +151,7 @@ export async function startProbe(store: IdempotencyStore): Promise<NestFastifyAp
   const app = await NestFactory.create<NestFastifyApplication>(ProbeModule, new FastifyAdapter(), {
     logger: false,
   });
-  (app as INestApplication).useGlobalFilters(new ProblemFilter(new RouteTable()));
+  (app as INestApplication).useGlobalFilters(new ProbeFilter());
   await app.init();
   await app.getHttpAdapter().getInstance().ready();
   return app;
