@@ -9,6 +9,7 @@ import {
   LockBusyError,
   LockLostError,
   LockModule,
+  type LockOptions,
   LockService,
   MemoryLockStore,
   WithLock,
@@ -195,12 +196,13 @@ describe('what a lock covers', () => {
   });
   /** A short TTL, so that a loss is found soon. */
   const withShortTtl = <T>(call: () => T): T => {
-    const { defaults } = locks;
-    Object.assign(locks, { defaults: { ...defaults, ttlMs: 1_500, commandTimeoutMs: 500 } });
+    const { engine } = locks as unknown as { engine: { defaults: LockOptions } };
+    const { defaults } = engine;
+    engine.defaults = { ...defaults, ttlMs: 1_500, commandTimeoutMs: 500 };
     try {
       return call();
     } finally {
-      Object.assign(locks, { defaults });
+      engine.defaults = defaults;
     }
   };
   const lost = expect.objectContaining({ name: 'LockLostError', reason: 'NOT_OWNER' });
