@@ -33,7 +33,11 @@ module.exports = {
     only(
       'lock-stores',
       '^src/lock/stores/',
-      [node, '^src/lock/(?:core|stores)/', 'node_modules/(?:ioredis|@grpc)/'],
+      [
+        node,
+        '^src/lock/(?:core|stores)/',
+        'node_modules/(?:ioredis|@grpc|(?:@types/)?node-zookeeper-client)/',
+      ],
       'a store knows the engine and its client library',
     ),
     only(

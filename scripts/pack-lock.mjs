@@ -21,6 +21,7 @@ const peers = {
   '@nestjs/core': '^12.0.0',
   '@nestjs/schedule': '^12.0.0',
   ioredis: '^6.0.0',
+  'node-zookeeper-client': '^1.1.3',
   'reflect-metadata': '^0.2.0',
   rxjs: '^7.8.0',
 };
@@ -98,6 +99,7 @@ async function manifest() {
       '@grpc/proto-loader': { optional: true },
       '@nestjs/schedule': { optional: true }, // for doclock/schedule only
       ioredis: { optional: true },
+      'node-zookeeper-client': { optional: true }, // for the store zookeeper only
     },
   };
 }

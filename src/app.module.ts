@@ -78,7 +78,7 @@ function lockOptions(config: AppConfig, clients: RedisClients): LockModuleOption
 }
 
 function lockStoreOption(config: AppConfig, clients: RedisClients): LockStoreOption {
-  const { lock, redisWait, redlock, etcd } = config;
+  const { lock, redisWait, redlock, etcd, zookeeper } = config;
   const { store, prefix, ttlMs, commandTimeoutMs: callTimeoutMs } = lock;
   switch (store) {
     case 'redis':
@@ -98,6 +98,10 @@ function lockStoreOption(config: AppConfig, clients: RedisClients): LockStoreOpt
     }
     case 'etcd':
       return { kind: store, endpoints: etcd?.endpoints ?? [], prefix, callTimeoutMs };
+    case 'zookeeper': {
+      const servers = zookeeper?.servers.join() ?? '';
+      return { kind: store, servers, ttlMs, prefix, callTimeoutMs };
+    }
     case 'memory':
       return { kind: store };
   }

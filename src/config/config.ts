@@ -14,7 +14,7 @@ export type RedisAddress =
     };
 
 /** Where locks live. */
-export type LockStoreKind = 'memory' | 'redis' | 'redis-wait' | 'redlock' | 'etcd';
+export type LockStoreKind = 'memory' | 'redis' | 'redis-wait' | 'redlock' | 'etcd' | 'zookeeper';
 
 /** An OpenAI-compatible server and the keys to it, which all replicas share. */
 export interface LlmConfig {
@@ -82,6 +82,8 @@ export interface AppConfig {
   } | null;
   /** The members of the etcd cluster, or null where locks are elsewhere. */
   readonly etcd: { readonly endpoints: readonly string[] } | null;
+  /** The servers of the ZooKeeper ensemble, or null where locks are elsewhere. */
+  readonly zookeeper: { readonly servers: readonly string[] } | null;
   readonly lock: {
     readonly store: LockStoreKind;
     readonly prefix: string;

@@ -1,9 +1,12 @@
 import type { Env } from './env.dto.js';
 
 /** The lock stores that are clusters of their own, and the setting that says where each is. */
-const coordinators = [{ store: 'etcd', setting: 'ETCD_ENDPOINTS' }] as const;
+const coordinators = [
+  { store: 'etcd', setting: 'ETCD_ENDPOINTS' },
+  { store: 'zookeeper', setting: 'ZOOKEEPER_SERVERS' },
+] as const;
 
-/** These stores count lives in whole seconds. */
+/** etcd counts lives in whole seconds, ZooKeeper sessions in ticks of seconds. */
 const LEAST_TTL_MS = 1_000;
 
 /** What does not fit together about a lock store that is a cluster of its own: one sentence per mistake. */
@@ -18,7 +21,7 @@ export function coordinatorMismatches(env: Env): string[] {
       return `${setting} is set, but LOCK_STORE is ${chosen}, so it would be ignored. Set LOCK_STORE to "${store}", or empty ${setting}.`;
     }
     if (isChosen && env.LOCK_TTL_MS < LEAST_TTL_MS) {
-      return `LOCK_TTL_MS is ${env.LOCK_TTL_MS}, but ${store} counts lives in whole seconds. Set it to ${LEAST_TTL_MS} or more.`;
+      return `LOCK_TTL_MS is ${env.LOCK_TTL_MS}, but ${store} counts lives in seconds. Set it to ${LEAST_TTL_MS} or more.`;
     }
     return [];
   });

@@ -63,7 +63,7 @@ export class Env {
   DATABASE_URL: string | undefined = undefined;
 
   @IfSet()
-  @OneOf('memory', 'redis', 'redis-wait', 'redlock', 'etcd')
+  @OneOf('memory', 'redis', 'redis-wait', 'redlock', 'etcd', 'zookeeper')
   LOCK_STORE: string | undefined = undefined;
 
   @IfSet()
@@ -110,6 +110,13 @@ export class Env {
     'must be a list such as "http://etcd-1:2379,http://etcd-2:2379"',
   )
   ETCD_ENDPOINTS: string | undefined = undefined;
+
+  @IfSet()
+  @Form(
+    /^[^\s,:/]+:\d{1,5}(,\s*[^\s,:/]+:\d{1,5})*$/,
+    'must be a list such as "zookeeper-1:2181,zookeeper-2:2181"',
+  )
+  ZOOKEEPER_SERVERS: string | undefined = undefined;
 
   @Form(
     /^[^\s{}%\p{Cc}]{1,100}$/u,

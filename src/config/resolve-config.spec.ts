@@ -124,7 +124,7 @@ describe('the settings', () => {
       }),
     ).toEqual([
       'PORT is "abc"; it must be a whole number from 0 to 65535.',
-      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "redis-wait" or "redlock" or "etcd".',
+      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "redis-wait" or "redlock" or "etcd" or "zookeeper".',
       'LOCK_TTL_MS is "99"; it must be a whole number from 100 to 86400000.',
       expect.stringContaining('CHUNK_OVERLAP is 100, but it must be less than CHUNK_SIZE (100)'),
     ]);
@@ -154,6 +154,7 @@ describe('the settings', () => {
     ['REDIS_WAIT_REPLICAS', '0'],
     ['REDIS_WAIT_TIMEOUT_MS', '0'],
     ['REDLOCK_MAX_CLOCK_SKEW_MS', '-1'],
+    ['ZOOKEEPER_SERVERS', 'zk-1:2181/chroot'],
     ['ETCD_ENDPOINTS', 'ftp://etcd-1:2379'],
   ])('refuse %s=%j', (name, value) => {
     expect(mistakes({ [name]: value })[0]).toContain(
@@ -205,6 +206,12 @@ describe('the settings', () => {
       lock: { store: 'etcd' },
       etcd: { endpoints: ['http://etcd-1:2379', 'etcd-2:2379'] },
     });
+    expect(resolveConfig({ LOCK_STORE: 'zookeeper', ZOOKEEPER_SERVERS: 'a:1, b:2' })).toMatchObject(
+      { lock: { store: 'zookeeper' }, zookeeper: { servers: ['a:1', 'b:2'] } },
+    );
+    expect(mistakes({ LOCK_STORE: 'zookeeper' })).toEqual([
+      expect.stringContaining('Set ZOOKEEPER_SERVERS'),
+    ]);
     expect(mistakes({ LOCK_STORE: 'etcd' })).toEqual([
       expect.stringContaining('Set ETCD_ENDPOINTS'),
     ]);

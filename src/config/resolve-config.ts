@@ -50,6 +50,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       ? { urls: listOf(env.REDLOCK_URLS), maxClockSkewMs: env.REDLOCK_MAX_CLOCK_SKEW_MS }
       : null,
     etcd: env.ETCD_ENDPOINTS ? { endpoints: listOf(env.ETCD_ENDPOINTS) } : null,
+    zookeeper: env.ZOOKEEPER_SERVERS ? { servers: listOf(env.ZOOKEEPER_SERVERS) } : null,
     lock: {
       store: lockStore(env),
       prefix: env.LOCK_PREFIX,

@@ -54,6 +54,10 @@ export {
   type MemoryRoom,
   type RoomChoice,
 } from './stores/memory/memory-permit-store.js';
+export {
+  ZookeeperLockStore,
+  type ZookeeperLockStoreOptions,
+} from './stores/zookeeper/zookeeper-lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export { RedlockLockStore } from './stores/redlock/redlock-lock-store.js';

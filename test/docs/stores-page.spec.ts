@@ -10,6 +10,7 @@ import {
   RedisWaitLockStore,
   RedlockLockStore,
   type StoreCapabilities,
+  ZookeeperLockStore,
 } from '../../src/lock/index.js';
 
 const idle = () => new Redis({ ...redisLockClientOptions, lazyConnect: true });
@@ -19,6 +20,7 @@ afterAll(() => [...clients, client].forEach((one) => one.disconnect()));
 
 /** One of each, by the name of its folder. None of them connects. */
 const stores: Readonly<Record<string, LockStore>> = {
+  zookeeper: new ZookeeperLockStore({ servers: 'zookeeper:2181' }),
   etcd: new EtcdLockStore({ endpoints: ['etcd:2379'] }),
   memory: new MemoryLockStore(),
   redis: new RedisLockStore({ client }),

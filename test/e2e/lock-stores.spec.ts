@@ -5,6 +5,7 @@ import { canReplicate, startPrimary, startReplicaOf } from '../support/replicati
 import { startEtcd } from '../support/etcd.js';
 import { eventually } from '../support/eventually.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { startZookeeper } from '../support/zookeeper.js';
 
 /** Servers that a lock store needs, and the settings that name them. */
 interface Servers {
@@ -50,6 +51,16 @@ const stores = [
     start: async (): Promise<Servers> => {
       const etcd = await startEtcd();
       return { settings: { ETCD_ENDPOINTS: etcd.endpoints.join() }, stop: () => etcd.stop() };
+    },
+  },
+  {
+    store: 'zookeeper',
+    start: async () => {
+      const zookeeper = await startZookeeper();
+      return {
+        settings: { ZOOKEEPER_SERVERS: zookeeper.servers },
+        stop: () => zookeeper.stop(),
+      };
     },
   },
 ];

@@ -1,5 +1,6 @@
 import { ensureEtcd } from './etcd-program.ts';
 import { ensurePostgres } from './postgres-program.ts';
+import { ensureZookeeper } from './zookeeper-program.ts';
 import { ensureRedis } from '../../scripts/support/redis-program.mjs';
 
 // Jest resolves the imports of a global set-up by Node's rules: what this file reaches has to be imported as `.ts`.
@@ -9,4 +10,5 @@ export default async function globalSetup(): Promise<void> {
   await ensureRedis();
   await ensurePostgres();
   await ensureEtcd();
+  await ensureZookeeper();
 }

@@ -8,6 +8,10 @@ import {
   RedisWaitLockStore,
   type RedisWaitLockStoreOptions,
 } from '../stores/redis-wait/redis-wait-lock-store.js';
+import {
+  ZookeeperLockStore,
+  type ZookeeperLockStoreOptions,
+} from '../stores/zookeeper/zookeeper-lock-store.js';
 import { RedisLockStore, type RedisLockStoreOptions } from '../stores/redis/redis-lock-store.js';
 
 /** Locks within this process only. */
@@ -35,6 +39,11 @@ interface RedlockStoreOption extends RedlockLockStoreOptions {
   readonly kind: 'redlock';
 }
 
+/** Locks in a ZooKeeper ensemble. Needs the package node-zookeeper-client. */
+interface ZookeeperStoreOption extends ZookeeperLockStoreOptions {
+  readonly kind: 'zookeeper';
+}
+
 /** Where locks live: a store of this package by its kind, or any store that passes the contract suite. */
 export type LockStoreOption =
   | MemoryStoreOption
@@ -42,6 +51,7 @@ export type LockStoreOption =
   | RedisWaitStoreOption
   | RedlockStoreOption
   | EtcdStoreOption
+  | ZookeeperStoreOption
   | LockStore;
 
 /** Makes the store that an option describes. @throws LockOptionsError for what cannot be one */
@@ -58,9 +68,11 @@ export function createLockStore(option: LockStoreOption): LockStore {
       return new RedlockLockStore(option);
     case 'etcd':
       return new EtcdLockStore(option);
+    case 'zookeeper':
+      return new ZookeeperLockStore(option);
     default:
       throw new LockOptionsError(
-        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'redlock', clients }, { kind: 'etcd', endpoints } or a LockStore.`,
+        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'redlock', clients }, { kind: 'etcd', endpoints }, { kind: 'zookeeper', servers } or a LockStore.`,
       );
   }
 }

@@ -11,7 +11,13 @@ const run = promisify(execFile);
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../../..');
 const peers = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
-const optionalPeers = ['@grpc/grpc-js', '@grpc/proto-loader', '@nestjs/schedule', 'ioredis'];
+const optionalPeers = [
+  '@grpc/grpc-js',
+  '@grpc/proto-loader',
+  '@nestjs/schedule',
+  'ioredis',
+  'node-zookeeper-client',
+];
 
 // The compiler has to share the machine with the other tests.
 jest.setTimeout(120_000);

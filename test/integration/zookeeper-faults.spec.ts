@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LockManager, ZookeeperLockStore } from '../../src/lock/index.js';
+import { eventually } from '../support/eventually.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { startZookeeper, type ZookeeperEnsemble } from '../support/zookeeper.js';
+import { lockNodes } from '../support/zookeeper-admin.js';
+
+let zookeeper: ZookeeperEnsemble;
+const closing: (() => Promise<void>)[] = [];
+
+async function manager(
+  servers: string,
+  { ttlMs, callTimeoutMs }: { ttlMs?: number; callTimeoutMs?: number } = {},
+): Promise<LockManager> {
+  const locks = new LockManager({
+    store: new ZookeeperLockStore({ servers, ttlMs, callTimeoutMs }),
+  });
+  closing.push(() => locks.close());
+  await locks.start();
+  return locks;
+}
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  await zookeeper.stop();
+});
+
+describe('a single ZooKeeper server', () => {
+  beforeEach(async () => {
+    zookeeper = await startZookeeper();
+  }, 90_000);
+
+  it('has made the node although the reply was lost: it is found by its name and leaves no orphan', async () => {
+    const port = zookeeper.members[0]?.port ?? 0;
+    await using proxy = await FaultProxy.start({ port });
+    const locks = await manager(`127.0.0.1:${proxy.port}`, { callTimeoutMs: 2_000 });
+    const others = await manager(zookeeper.servers);
+    await (await locks.acquire('doc:1')).release(); // connected, and the root is there
+    await eventually(async () => (await lockNodes(zookeeper.servers, 'lock:doc:1')) === null);
+
+    // The look and the making of the parent are answered; the reply to the node's creation is not.
+    const other = await others.acquire('doc:1');
+    const cut = proxy.dropNextReplyThenCut();
+    const waiting = locks.acquire('doc:1', { waitMs: 30_000 });
+    await cut;
+    await other.release();
+    const lease = await waiting;
+    expect(await lockNodes(zookeeper.servers, 'lock:doc:1')).toHaveLength(1);
+    expect(await others.tryAcquire('doc:1')).toBeNull();
+    await lease.release();
+    await eventually(async () => (await lockNodes(zookeeper.servers, 'lock:doc:1')) === null);
+
+    proxy.dropReplies();
+    await expect(locks.acquire('doc:2', { ttlMs: 20_000 })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+    });
+    await proxy.pass();
+    proxy.resetConnections();
+    await eventually(async () => (await lockNodes(zookeeper.servers, 'lock:doc:2')) === null);
+    await (await others.acquire('doc:2', { waitMs: 20_000 })).release();
+  }, 90_000);
+
+  it('that says nothing is unavailable in time; its sessions end, and so do the leases', async () => {
+    const locks = await manager(zookeeper.servers, { ttlMs: 3_000, callTimeoutMs: 500 });
+    const lease = await locks.acquire('doc:1', { ttlMs: 3_000 });
+    zookeeper.members[0]?.server.pause();
+    const startedAt = performance.now();
+    await expect(locks.acquire('doc:2', { ttlMs: 3_000 })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+    });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await eventually(() => lease.signal.aborted); // by its own deadline
+    expect(lease.signal.reason).toMatchObject({ reason: 'EXPIRED' });
+    zookeeper.members[0]?.server.resume();
+    await (await locks.acquire('doc:2', { ttlMs: 3_000, waitMs: 20_000 })).release();
+  }, 60_000);
+});
+
+describe('an ensemble of three', () => {
+  beforeEach(async () => {
+    zookeeper = await startZookeeper(3);
+  }, 120_000);
+
+  it('goes on when its leader is killed: locks are kept, leases renewed, new grants follow', async () => {
+    const leader = await zookeeper.leader();
+    const locks = await manager(zookeeper.servers, { ttlMs: 12_000 });
+    const others = await manager(zookeeper.servers, { ttlMs: 12_000 });
+    const lease = await locks.acquire('doc:held', { ttlMs: 12_000 });
+    const waiting = others.acquire('doc:held', { ttlMs: 12_000, waitMs: 60_000 });
+    await eventually(async () => (await locks.inspect('doc:held'))?.queued === 1);
+    await leader.server.end('SIGKILL');
+    const fresh = await locks.acquire('doc:new', { ttlMs: 12_000, waitMs: 60_000 });
+    expect(fresh.fence).toBeGreaterThan(lease.fence);
+    await eventually(() => lease.remainingMs > 9_000, { timeoutMs: 20_000 });
+    lease.assertHeld();
+    await lease.release();
+    const next = await waiting;
+    expect(next.fence).toBeGreaterThan(fresh.fence);
+    await next.release();
+    await fresh.release();
+  }, 150_000);
+});
