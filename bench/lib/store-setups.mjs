@@ -3,6 +3,7 @@ import { startRedisCluster } from '../../test/support/redis-cluster.ts';
 import { startRedis } from '../../test/support/redis.ts';
 import { startPrimary, startReplicaOf } from '../../test/support/replication.ts';
 import { startSentinel } from '../../test/support/sentinel.ts';
+import { startZookeeper } from '../../test/support/zookeeper.ts';
 
 /**
  * @typedef {object} Running servers, and how a process gets at them
@@ -100,6 +101,20 @@ export const storeSetups = [
         connect: { kind: 'etcd', endpoints: etcd.endpoints },
         breakOne: async () => (await etcd.leader()).server.end('SIGKILL'),
         stop: () => etcd.stop(),
+      };
+    },
+  },
+  {
+    id: 'zookeeper',
+    title: 'zookeeper',
+    servers: 'three',
+    broken: 'the leader',
+    async start() {
+      const zookeeper = await startZookeeper(3);
+      return {
+        connect: { kind: 'zookeeper', servers: zookeeper.servers },
+        breakOne: async () => (await zookeeper.leader()).server.end('SIGKILL'),
+        stop: () => zookeeper.stop(),
       };
     },
   },

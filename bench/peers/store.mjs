@@ -23,7 +23,7 @@ export async function open({ connect }) {
   };
 }
 
-async function optionOf({ kind, port, ports, nodes, endpoints }) {
+async function optionOf({ kind, port, ports, nodes, endpoints, servers }) {
   switch (kind) {
     case 'redis':
     case 'redis-wait':
@@ -40,6 +40,8 @@ async function optionOf({ kind, port, ports, nodes, endpoints }) {
     }
     case 'etcd':
       return { kind, endpoints };
+    case 'zookeeper':
+      return { kind, servers };
     default:
       throw new Error(`There is no way to connect to the store ${kind}.`);
   }
