@@ -51,7 +51,7 @@ export class ChromaServer implements AsyncDisposable {
     this.child = child;
     await eventually(() => this.answers(), {
       timeoutMs: 20_000,
-      what: `ChromaDB on port ${this.port}; it said: ${this.said}`,
+      what: () => `ChromaDB on port ${this.port}; it said: ${this.said}`,
     });
   }
 

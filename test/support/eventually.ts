@@ -6,8 +6,8 @@ export interface EventuallyOptions {
   readonly timeoutMs?: number;
   /** @default 20 */
   readonly everyMs?: number;
-  /** What is waited for, for the message of a failure. */
-  readonly what?: string;
+  /** What is waited for, for the message of a failure; a function where that is only known then. */
+  readonly what?: string | (() => string);
 }
 
 /**
@@ -29,7 +29,8 @@ export async function eventually<T>(
       cause = error;
     }
     if (performance.now() > deadline) {
-      throw new Error(`Waited ${timeoutMs} ms for ${what} in vain: ${String(cause)}`, { cause });
+      const sought = typeof what === 'function' ? what() : what;
+      throw new Error(`Waited ${timeoutMs} ms for ${sought} in vain: ${String(cause)}`, { cause });
     }
     await delay(everyMs);
   }

@@ -76,7 +76,7 @@ class Server implements PostgresServer {
     await this.runner.start();
     await eventually(() => this.query('select 1').then(() => true), {
       timeoutMs: 20_000,
-      what: `PostgreSQL on port ${this.port}; it said: ${this.runner.output()}`,
+      what: () => `PostgreSQL on port ${this.port}; it said: ${this.runner.output()}`,
     });
   }
 

@@ -89,7 +89,7 @@ class Server implements RedisServer {
     await this.runner.end('SIGTERM');
     await this.runner.start();
     await eventually(() => answers(this.port), {
-      what: `redis-server on port ${this.port}; it said: ${this.runner.output()}`,
+      what: () => `redis-server on port ${this.port}; it said: ${this.runner.output()}`,
     });
   }
 

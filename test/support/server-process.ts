@@ -35,7 +35,7 @@ export class ServerProcess {
     await eventually(this.serves, {
       timeoutMs: 60_000,
       everyMs: 50,
-      what: `${this.command[0]} to serve; it said: ${this.said}`,
+      what: () => `${this.command[0]} to serve; it said: ${this.said}`,
     });
   }
 

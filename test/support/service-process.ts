@@ -97,7 +97,7 @@ export class ServiceProcess implements AsyncDisposable {
       {
         timeoutMs,
         everyMs: 50,
-        what: `the service at ${this.url} to be ready; it said:\n${this.said}`,
+        what: () => `the service at ${this.url} to be ready; it said:\n${this.said}`,
       },
     );
     if (ended)
