@@ -69,6 +69,7 @@ export async function measureHeldLeases({ probe }, { first }, { leases, ttlMs, m
   const lowest = await lowestLife(probe.client, lives, ms);
   const { cpuPart, timers } = await watching;
   const scripts = await probe.slowScriptsUs();
+  const longestTrifleMs = (await probe.longestTrifleUs()) / 1e3;
   const serverPart = ((await probe.scriptsUs()) - before) / (ms * 1e3);
   await first.call('held', 'release');
   return {
@@ -80,6 +81,7 @@ export async function measureHeldLeases({ probe }, { first }, { leases, ttlMs, m
     longestScriptMs: scripts.length === 0 ? 0 : largest(scripts) / 1e3,
     p95ScriptMs: scripts.length === 0 ? 0 : quantile(scripts, 0.95) / 1e3,
     slowScripts: scripts.length,
+    longestTrifleMs,
     lowestLifePart: lowest / ttlMs,
   };
 }

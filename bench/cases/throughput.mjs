@@ -1,4 +1,5 @@
 import { nowUs } from '../lib/clock.mjs';
+import { endProfile, startProfile } from '../lib/cpu-shares.mjs';
 
 /** Names that a worker goes through, so that no key is hot in any cache alone. */
 const NAMES = 100;
@@ -26,6 +27,12 @@ export const worker = {
     await Promise.all(Array.from({ length: inFlight }, loop));
     const { user, system } = process.cpuUsage(cpu);
     return { pairs, elapsedUs: nowUs() - start, clientCpuUs: user + system };
+  },
+  /** The same, and where the CPU time goes. */
+  async profile(peer, options) {
+    await startProfile();
+    await worker.run(peer, options);
+    return endProfile();
   },
 };
 

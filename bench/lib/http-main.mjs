@@ -2,7 +2,7 @@
  * A Nest application on Fastify with one route three times, without a lock, with one bare command, and
  * with `@WithLock`:
  * `http-main.mjs PORT_OF_REDIS`. Somebody else holds the lock all the time. Sends its own port over
- * IPC, and ends when that closes.
+ * IPC, answers what it is asked there (its CPU time, where that goes), and ends when that closes.
  */
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
@@ -18,6 +18,7 @@ import {
   WithLock,
 } from '../../dist/lock/index.js';
 import { TTL_MS } from './peers.mjs';
+import { endProfile, startProfile } from './cpu-shares.mjs';
 import { decorate } from './decorate.mjs';
 
 const [, , redisPort] = process.argv;
@@ -31,7 +32,7 @@ const newClient = async () => {
 const bare = await newClient();
 
 class DocumentsController {
-  open(id) {
+  async open(id) {
     return { id, state: 'ready' };
   }
 
@@ -43,7 +44,7 @@ class DocumentsController {
     return { id, state: 'ready' };
   }
 
-  locked(id) {
+  async locked(id) {
     return { id, state: 'ready' };
   }
 }
@@ -68,5 +69,13 @@ await holder.acquire('doc:held');
 
 const app = await NestFactory.create(AppModule, new FastifyAdapter(), { logger: ['error'] });
 await app.listen(0, '127.0.0.1');
+const answers = {
+  cpu: () => process.cpuUsage(),
+  startProfile,
+  endProfile,
+};
+process.on('message', async (question) => {
+  process.send({ answer: await answers[question]() });
+});
 process.send({ port: app.getHttpServer().address().port });
 process.on('disconnect', () => process.exit());

@@ -15,6 +15,7 @@ const WAITERS = 16;
  * @typedef {object} Measured one case
  * @property {Record<string, any>} summary by peer (by route, by number of leases)
  * @property {Record<string, any[]>} rounds
+ * @property {Record<string, number>} [shares] of the CPU time of doclock's process, by whose code it is
  *
  * @typedef {object} Context
  * @property {import('./tools.mjs').Tools} tools
@@ -75,8 +76,8 @@ export const cases = {
   },
 
   async http({ port, sizes }) {
-    const rounds = await measureHttp(port, { rounds: sizes.rounds, ms: sizes.httpMs });
-    return { summary: medians(rounds), rounds: { http: rounds } };
+    const { rounds, shares } = await measureHttp(port, { rounds: sizes.rounds, ms: sizes.httpMs });
+    return { summary: medians(rounds), rounds: { http: rounds }, shares };
   },
 
   async stores({ sizes }) {
@@ -108,7 +109,10 @@ async function throughput({ tools, pairs, sizes }, inFlight) {
   const rounds = await interleave(pairs, sizes.rounds, (pair) =>
     measureThroughput(tools, pair, { inFlight, ms: sizes.throughputMs }),
   );
-  return { summary: mapValues(rounds, medians), rounds };
+  const ours = pairs.find(({ id }) => id === 'doclock');
+  const options = { inFlight, ms: sizes.throughputMs };
+  const shares = await ours?.first.call('throughput', 'profile', options);
+  return { summary: mapValues(rounds, medians), rounds, shares };
 }
 
 /** Where many wait or work at once there is nothing to see without an engine. */

@@ -85,10 +85,24 @@ export class RedisProbe {
    * @returns {Promise<number[]>}
    */
   async slowScriptsUs() {
+    return (await this.slowEntries()).filter(({ isScript }) => isScript).map(({ us }) => us);
+  }
+
+  /**
+   * The longest command among those that take the server a microsecond or two, in µs: how long it was
+   * put off its core meanwhile. 0: never longer than the slow log's threshold.
+   */
+  async longestTrifleUs() {
+    const trifles = (await this.slowEntries()).filter(({ name }) => name === 'pttl');
+    return Math.max(0, ...trifles.map(({ us }) => us));
+  }
+
+  async slowEntries() {
     const entries = await this.client.slowlog('GET', -1);
-    return entries
-      .filter(([, , , command]) => /^eval/i.test(String(command[0])))
-      .map(([, , us]) => Number(us));
+    return entries.map(([, , us, command]) => {
+      const name = String(command[0]).toLowerCase();
+      return { name, isScript: name.startsWith('eval'), us: Number(us) };
+    });
   }
 
   /** The server as it was before the first case. */

@@ -1,5 +1,6 @@
 import { storeSetups } from './store-setups.mjs';
 import { figure, percent, table } from './format.mjs';
+import { cpuOwners } from './cpu-shares.mjs';
 import { explanations } from './explanations.mjs';
 
 /** The chart's file, beside the report. */
@@ -30,6 +31,8 @@ export function reportMarkdown(report) {
       waitingTable(report),
     report.results.http && '## 423 over HTTP',
     report.results.http && httpTable(report),
+    measured('sequential', 'inFlight', 'http') && '## Where the CPU time of doclock goes',
+    measured('sequential', 'inFlight', 'http') && sharesTable(report),
     report.results.heldLeases && '## Held leases',
     report.results.heldLeases && heldTable(report),
     report.results.stores && '## The lock stores',
@@ -128,14 +131,33 @@ function waitingTable({ peers, results }) {
 }
 
 function httpTable({ results }) {
-  const { open, asked, locked } = results.http.summary;
+  const { open, asked, locked, openCpuUs, askedCpuUs, lockedCpuUs } = results.http.summary;
   return table(
-    ['route', 'answers/s'],
+    ['route', 'answers/s', 'CPU / answer'],
     [
-      ['without a lock, 201', figure(open)],
-      ['one bare SET NX per request, held by somebody else, 423', figure(asked)],
-      ['`@WithLock`, held by somebody else, 423', figure(locked)],
+      ['without a lock, 201', figure(open), figure(openCpuUs, ' µs')],
+      [
+        'one bare SET NX per request, held by somebody else, 423',
+        figure(asked),
+        figure(askedCpuUs, ' µs'),
+      ],
+      ['`@WithLock`, held by somebody else, 423', figure(locked), figure(lockedCpuUs, ' µs')],
     ],
+  );
+}
+
+/** One look at each: what the targets that are out of reach are made of. */
+function sharesTable({ results: { sequential, inFlight, http } }) {
+  const share = (measured, owner) =>
+    measured?.shares ? percent(measured.shares[owner] ?? 0) : '–';
+  return table(
+    ['whose code', 'sequential', '64 in flight', 'a 423 over HTTP'],
+    cpuOwners.map((owner) => [
+      owner,
+      share(sequential, owner),
+      share(inFlight, owner),
+      share(http, owner),
+    ]),
   );
 }
 
