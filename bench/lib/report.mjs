@@ -31,8 +31,8 @@ export function reportMarkdown(report) {
       waitingTable(report),
     report.results.http && '## 423 over HTTP',
     report.results.http && httpTable(report),
-    measured('sequential', 'inFlight', 'http') && '## Where the CPU time of doclock goes',
-    measured('sequential', 'inFlight', 'http') && sharesTable(report),
+    measured('profiles', 'http') && '## Where the CPU time of doclock goes',
+    measured('profiles', 'http') && sharesTable(report),
     report.results.heldLeases && '## Held leases',
     report.results.heldLeases && heldTable(report),
     report.results.stores && '## The lock stores',
@@ -147,16 +147,13 @@ function httpTable({ results }) {
 }
 
 /** One look at each: what the targets that are out of reach are made of. */
-function sharesTable({ results: { sequential, inFlight, http } }) {
-  const share = (measured, owner) =>
-    measured?.shares ? percent(measured.shares[owner] ?? 0) : '–';
+function sharesTable({ results: { profiles, http } }) {
+  const looks = [profiles?.summary.sequential, profiles?.summary.inFlight, http?.summary.shares];
   return table(
     ['whose code', 'sequential', '64 in flight', 'a 423 over HTTP'],
     cpuOwners.map((owner) => [
       owner,
-      share(sequential, owner),
-      share(inFlight, owner),
-      share(http, owner),
+      ...looks.map((shares) => (shares ? percent(shares[owner] ?? 0) : '–')),
     ]),
   );
 }
