@@ -24,6 +24,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   maxWorkers: 2,
   workerIdleMemoryLimit: '512MB',
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
   testTimeout: 30_000,
   reporters: ['default', '<rootDir>/test/support/count-reporter.mjs'],
 };

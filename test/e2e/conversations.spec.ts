@@ -29,7 +29,7 @@ describe('questions about documents', () => {
     app = await startApp({ INSTANCE_ID: 'me', CHUNK_SIZE: '80', CHUNK_OVERLAP: '0' });
     client = new DocumentsClient({ fetch: (path, init) => fetch(app.url + path, init) });
     await client.put('facts', text);
-    await client.process('facts');
+    await client.processed('facts');
   });
 
   afterAll(() => app?.close());

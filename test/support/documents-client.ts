@@ -1,3 +1,5 @@
+import { eventually } from './eventually.js';
+
 /** A document as the service answers it, as far as tests look. */
 export interface DocumentBody {
   readonly id: string;
@@ -37,6 +39,22 @@ export class DocumentsClient {
 
   process(id: string, init: RequestInit = {}): Promise<Answer<Record<string, unknown>>> {
     return this.send(`/documents/${id}/process`, { method: 'POST', ...init });
+  }
+
+  /**
+   * Has it processed, where that is what a test begins with: again after a 503, as any client would, since
+   * a machine that stood still has lost the lease. @throws with the last answer, after 20 s
+   */
+  processed(id: string): Promise<Record<string, unknown>> {
+    return eventually(
+      async () => {
+        const { status, body } = await this.process(id);
+        if (status === 503) return false;
+        if (status !== 200) throw new Error(`process ${id}: ${status} ${JSON.stringify(body)}`);
+        return body;
+      },
+      { what: `${id} to be processed`, timeoutMs: 20_000, everyMs: 1_000 },
+    );
   }
 
   start(id: string): Promise<Answer<Record<string, unknown>>> {
