@@ -5,13 +5,10 @@ import type { Journal } from './journal.js';
 import type { LibraryDocument } from './library.js';
 import { foundVersion } from './passages.js';
 import type { Requests } from './requests.js';
-import { TTL_MS } from './timing.js';
 import type { World } from './world.js';
 
 /** Everything must work again and be given back within this, far beyond a TTL. */
 const SETTLE_MS = 90_000;
-/** The longest life of a helper key: of a queue, ten minutes; a fence's is a day, and above any clock step. */
-const LONGEST_KEY_MS = 25 * 3_600_000;
 
 /** Repeats until `probe` gives undefined, or the time is over: then what it gave last is a violation. */
 async function settles(journal: Journal, probe: () => Promise<string | undefined>): Promise<void> {
@@ -59,12 +56,7 @@ export async function everythingWorks(
 /** No lock is older than its TTL, nothing in the lock store lives for ever, no passage is left over. */
 export async function nothingStays(world: World, journal: Journal): Promise<void> {
   await settles(journal, () => heldLocks(world));
-  for (const key of await keysOf(world)) {
-    const leftMs = Number(await world.redis.command('PTTL', key));
-    if (leftMs === -1 || leftMs > LONGEST_KEY_MS) {
-      journal.violation(`the key ${key} stays in the lock store (PTTL ${leftMs})`);
-    }
-  }
+  for (const trouble of await world.store.leftovers()) journal.violation(trouble);
   const { rows } = await sql<{ document_id: string; generation: bigint }>`
     select distinct passages.document_id, passages.generation from passages
     left join documents on documents.id = passages.document_id
@@ -76,18 +68,15 @@ export async function nothingStays(world: World, journal: Journal): Promise<void
 }
 
 /** Locks of documents that somebody still has. The archiver and the health checks go on taking theirs. */
-async function heldLocks(world: World): Promise<string | undefined> {
-  const keys = await keysOf(world);
-  const held = keys.filter((key) => key.startsWith('lock:doc:'));
-  for (const key of keys.filter((one) => one.startsWith('lock:'))) {
-    const leftMs = Number(await world.redis.command('PTTL', key));
-    if (leftMs > TTL_MS * 1.05) return `the lock ${key} lives for ${leftMs} ms, beyond its TTL`;
+async function heldLocks({ store }: World): Promise<string | undefined> {
+  const locks = await store.locks();
+  for (const { name, leftMs = 0 } of locks) {
+    if (leftMs > store.longestLifeMs * 1.05) {
+      return `the lock ${name} lives for ${leftMs} ms, beyond its TTL`;
+    }
   }
+  const held = locks.map(({ name }) => name).filter((name) => name.startsWith('doc:'));
   return held.length === 0 ? undefined : `still locked in the end: ${held.join(', ')}`;
-}
-
-async function keysOf({ redis }: World): Promise<string[]> {
-  return (await redis.command('KEYS', '*')) as string[];
 }
 
 /** Every conversation that was acknowledged is there once, live or archived; no tick ran twice. */

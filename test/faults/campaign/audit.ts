@@ -10,17 +10,16 @@ export interface AcceptedWrite {
   readonly name: string;
   readonly fence: bigint;
   readonly source: string;
-  /** Of a document: its state, and the stage that a run is in. */
+  /** Of a document. */
   readonly state: string | null;
-  readonly stage: string | null;
 }
 
-/** Where guarded writes go, and what of a row tells the lock, the fence, the state and the stage. */
+/** Where guarded writes go, and what of a row tells the lock, the fence and the state. */
 const watched = [
-  ['documents', "'doc:' || new.id", 'new.fence', 'new.state', 'new.stage'],
-  ['document_contents', "'doc:' || new.document_id", 'new.fence', 'null', 'null'],
-  ['passages', "'doc:' || new.document_id", 'new.generation', 'null', 'null'],
-  ['writer_fences', "'job:' || new.name", 'new.fence', 'null', 'null'],
+  ['documents', "'doc:' || new.id", 'new.fence', 'new.state'],
+  ['document_contents', "'doc:' || new.document_id", 'new.fence', 'null'],
+  ['passages', "'doc:' || new.document_id", 'new.generation', 'null'],
+  ['writer_fences', "'job:' || new.name", 'new.fence', 'null'],
 ] as const;
 
 /**
@@ -38,10 +37,10 @@ export async function installAudit({ dialect, kysely }: Database): Promise<void>
     : "(julianday('now') - 2440587.5) * 86400000.0";
   const run = (text: string) => sql.raw(text).execute(kysely);
   await run(
-    `create table audit (seq ${key}, at ${real}, name text, fence bigint, source text, state text, stage text)`,
+    `create table audit (seq ${key}, at ${real}, name text, fence bigint, source text, state text)`,
   );
-  for (const [table, name, fence, state, stage] of watched) {
-    const insert = `insert into audit (at, name, fence, source, state, stage) values (${now}, ${name}, ${fence}, '${table}', ${state}, ${stage});`;
+  for (const [table, name, fence, state] of watched) {
+    const insert = `insert into audit (at, name, fence, source, state) values (${now}, ${name}, ${fence}, '${table}', ${state});`;
     if (isPostgres) {
       await run(
         `create function audit_${table}() returns trigger language plpgsql as $$ begin ${insert} return null; end $$`,
@@ -68,7 +67,6 @@ export async function readAudit({ kysely }: Database): Promise<AcceptedWrite[]> 
     fence: bigint;
     source: string;
     state: string | null;
-    stage: string | null;
   }>`select * from audit order by seq`.execute(kysely);
   return rows.map((row) => ({ ...row, seq: Number(row.seq) }));
 }

@@ -15,6 +15,7 @@ describe('a short campaign of faults', () => {
     'on $database breaks nothing that is promised (seed $seed)',
     async ({ database, seed }) => {
       const report = await runCampaign({
+        store: 'redis',
         database,
         seed,
         replicas: 3,

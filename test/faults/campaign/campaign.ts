@@ -14,8 +14,11 @@ import { World, type WorldOptions } from './world.js';
 export interface CampaignOptions extends WorldOptions {
   /** Decides the faults and the requests; what comes of them is not repeatable. */
   readonly seed: number;
-  /** How long things are broken, in ms; start and end come on top. */
-  readonly durationMs: number;
+  /**
+   * How long things are broken, in ms; start and end come on top. Not set: until every fault of the lock
+   * store's own has been there once.
+   */
+  readonly durationMs?: number;
   /** How many requests are under way at once. */
   readonly clients: number;
   /** Told what is being done. */
@@ -28,7 +31,7 @@ export interface CampaignOptions extends WorldOptions {
  * @throws when the campaign itself does not work; what the service does wrong is in the report
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
-  const { seed, durationMs, clients, database, say = () => undefined } = options;
+  const { seed, durationMs, clients, store, database, say = () => undefined } = options;
   const startedAt = Date.now();
   const journal = new Journal(say);
   const library = await makeLibrary(4);
@@ -38,7 +41,9 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
     const workload = new Workload(seed, clients, world.replicas, library, requests);
     const random = new SeededRandom(seed, 'nemesis');
     try {
-      await new Nemesis(world, random, requests, journal).run(Date.now() + durationMs);
+      const nemesis = new Nemesis(world, random, requests, journal);
+      if (durationMs === undefined) await nemesis.breakStore();
+      else await nemesis.run(Date.now() + durationMs);
     } finally {
       await workload.stop();
     }
@@ -46,8 +51,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
     await everythingWorks(world, library, requests, journal, workload.nextVersion());
     await nothingStays(world, journal);
     await nothingIsLostOrDoubled(world, journal);
-    const history = verdict(await readAudit(world.database), journal);
-    return reportOf({ seed, database, startedAt }, journal, history);
+    const history = verdict(await readAudit(world.database), await world.testimony(), journal);
+    return reportOf({ seed, store, database, startedAt }, journal, history);
   } finally {
     await world[Symbol.asyncDispose]();
   }

@@ -54,7 +54,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     DEMO_STEP_DELAY_MS: '0',
     ARCHIVE_CRON: '0 0 3 * * *',
   };
-  const world = await World.start({ database, replicas, env, direct: true }, journal);
+  const world = await World.start(
+    { store: 'redis', database, replicas, env, direct: true },
+    journal,
+  );
   try {
     const requests = new Requests(journal, () => undefined);
     const library = Array.from({ length: options.documents }, (_, index) =>

@@ -5,15 +5,18 @@ import { ensurePostgres } from '../../support/postgres-program.js';
 import { runCampaign } from './campaign.js';
 import { runLoad } from './load.js';
 import { print } from './report.js';
+import { type StoreName, stores } from './stores/index.js';
 
-const usage = `npm run faults -- [--minutes 3] [--seed N] [--database postgres|sqlite] [--replicas 3]
-                  [--clients 8] [--json FILE]
+const usage = `npm run faults -- [--store ${Object.keys(stores).join('|')}]
+                  [--minutes 3] [--seed N] [--database postgres|sqlite] [--replicas 3] [--clients 8]
+                  [--json FILE]
 npm run faults -- --load [--minutes 2] [--concurrency 1000] [--documents 200] ...`;
 
 /** Breaks things (or, with --load, asks for much) for that long. Ends with 1 if anything went wrong. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
+      store: { type: 'string', default: 'redis' },
       load: { type: 'boolean', default: false },
       minutes: { type: 'string' },
       seed: { type: 'string', default: String(Date.now() % 100_000) },
@@ -41,11 +44,20 @@ async function main(): Promise<void> {
         concurrency: whole('concurrency', values.concurrency),
         documents: whole('documents', values.documents),
       })
-    : await runCampaign({ ...common, clients: whole('clients', values.clients) });
+    : await runCampaign({
+        ...common,
+        store: storeOf(values.store),
+        clients: whole('clients', values.clients),
+      });
   if ('faults' in report) print(report, say);
   else say(JSON.stringify(report, null, 2));
   if (values.json !== undefined) await writeFile(values.json, JSON.stringify(report, null, 2));
   process.exitCode = report.violations.length === 0 ? 0 : 1;
+}
+
+function storeOf(text: string): StoreName {
+  if (Object.hasOwn(stores, text)) return text as StoreName;
+  throw new Error(`--store must be one of ${Object.keys(stores).join(', ')}.\n${usage}`);
 }
 
 function databaseOf(text: string): 'postgres' | 'sqlite' {

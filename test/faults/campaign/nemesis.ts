@@ -33,6 +33,12 @@ export class Nemesis {
     }
   }
 
+  /** Breaks the lock store in each of its own ways, one after the other, and resolves when everything works again. */
+  async breakStore(): Promise<void> {
+    const own = allFaults(this.world).filter((fault) => this.world.store.faults.includes(fault));
+    for (const fault of this.random.shuffled(own)) await this.round([fault]);
+  }
+
   private async round(faults: readonly Fault[]): Promise<void> {
     const at = Date.now();
     this.journal.say(`breaking: ${faults.map(({ kind }) => kind).join(' + ')}`);
@@ -55,8 +61,7 @@ export class Nemesis {
 
   /** The next kind and, half of the time, another one of another domain with it. */
   private draw(): Fault[] {
-    const possible = allFaults.filter((fault) => fault.isPossible(this.world));
-    if (this.bag.length === 0) this.bag = this.random.shuffled(possible);
+    if (this.bag.length === 0) this.bag = this.random.shuffled(allFaults(this.world));
     const first = this.bag.pop();
     if (!first) throw new Error('Nothing can be broken here.');
     const second = this.bag.findLast(({ domain }) => domain !== first.domain);

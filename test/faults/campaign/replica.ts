@@ -25,14 +25,16 @@ export class Replica {
 
   /** Starts one on a port that it keeps for life. Resolves when it is ready. */
   static async start(name: string, env: ServiceEnv, journal: Journal): Promise<Replica> {
-    const preload = pathToFileURL(resolve('test/faults/campaign/saboteur.mjs')).href;
+    const preloads = ['saboteur.mjs', 'witness.mjs'].map(
+      (file) => `--import ${pathToFileURL(resolve('test/faults/campaign', file)).href}`,
+    );
     const replica = new Replica(
       name,
       {
         ...env,
         INSTANCE_ID: name,
         PORT: String(await freePort()),
-        NODE_OPTIONS: `--import ${preload}`,
+        NODE_OPTIONS: preloads.join(' '),
         SABOTAGE_BLOCK_MS: String(BLOCK_MS),
       },
       journal,

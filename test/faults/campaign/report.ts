@@ -14,6 +14,7 @@ export interface FaultFigures {
 /** What a campaign amounts to. */
 export interface CampaignReport {
   readonly seed: number;
+  readonly store: string;
   readonly database: string;
   readonly seconds: number;
   readonly faults: Readonly<Record<string, FaultFigures>>;
@@ -31,7 +32,7 @@ export interface CampaignReport {
 
 /** Sums a campaign up. */
 export function reportOf(
-  run: { readonly seed: number; readonly database: string; readonly startedAt: number },
+  run: Pick<CampaignReport, 'seed' | 'store' | 'database'> & { readonly startedAt: number },
   journal: Journal,
   { grants, losses, accepted, refused, excusedOverlaps, excusedFences }: HistoryReport,
 ): CampaignReport {
@@ -41,9 +42,10 @@ export function reportOf(
     const key = `${kind}: ${answer}`;
     operations[key] = (operations[key] ?? 0) + 1;
   }
-  const { seed, database, startedAt } = run;
+  const { seed, store, database, startedAt } = run;
   return {
     seed,
+    store,
     database,
     seconds: Math.round((Date.now() - startedAt) / 1_000),
     faults: figures(journal),
@@ -90,7 +92,7 @@ function longestGap({ operations }: Journal, from: number, to: number): number {
 
 /** The report for people. */
 export function print(report: CampaignReport, say: (line: string) => void): void {
-  say(`Seed ${report.seed}, ${report.database}, ${report.seconds} s.`);
+  say(`Seed ${report.seed}, ${report.store}, ${report.database}, ${report.seconds} s.`);
   say('');
   say('Faults                          times   longest unavailable   longest recovery');
   for (const [kind, { times, longestUnavailableMs, longestRecoveryMs }] of Object.entries(

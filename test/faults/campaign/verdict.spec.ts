@@ -4,6 +4,7 @@ import type { AcceptedWrite } from './audit.js';
 import { Journal, type Operation } from './journal.js';
 import { makeLibrary, textOf } from './library.js';
 import { tornPassages } from './passages.js';
+import type { Testimony } from './testimony.js';
 import { verdict } from './verdict.js';
 
 const T0 = 1_800_000_000_000;
@@ -12,23 +13,27 @@ const name = 'doc:text-1';
 /** A fence that was minted so many ms after T0. */
 const minted = (ms: number) => BigInt(T0 + ms) * 1_000n;
 
+/** What an engine believed of a lease that it was granted at `ms`, held until `untilMs`, and then released. */
+function lease(ms: number, untilMs: number, process = `process-${ms}`): Testimony[] {
+  const about = { name, fence: minted(ms), process };
+  const until = T0 + Math.max(untilMs, ms + 2_000);
+  return [
+    { kind: 'held', at: T0 + ms, until, ...about },
+    { kind: 'left', at: T0 + untilMs, until, ...about },
+  ];
+}
+
 let seq = 0;
-function write(
-  fence: bigint,
-  ms: number,
-  stage: string | null,
-  state = 'processing',
-): AcceptedWrite {
+function write(fence: bigint, ms: number, state = 'processing'): AcceptedWrite {
   seq += 1;
-  return { seq, at: T0 + ms, name, fence, source: 'documents', state, stage };
+  return { seq, at: T0 + ms, name, fence, source: 'documents', state };
 }
 
 /** The writes of a run that begins at `ms` and enters a stage every 100 ms; the last one publishes. */
 function run(ms: number, stages = 5): AcceptedWrite[] {
   const fence = minted(ms);
-  const entered = ['extract', 'chunk', 'embed', 'store', 'publish'].slice(0, stages);
-  const writes = entered.map((stage, index) => write(fence, ms + 10 + index * 100, stage));
-  return stages < 5 ? writes : [...writes, write(fence, ms + 500, null, 'ready')];
+  const writes = Array.from({ length: stages }, (_, index) => write(fence, ms + 10 + index * 100));
+  return stages < 5 ? writes : [...writes, write(fence, ms + 500, 'ready')];
 }
 
 function answer(kind: Operation['kind'], ms: number, more: Partial<Operation> = {}): Operation {
@@ -48,67 +53,100 @@ function answer(kind: Operation['kind'], ms: number, more: Partial<Operation> = 
 const done = (ms: number, fence: bigint) =>
   answer('process', ms, { body: { status: 'ok', fence: String(fence) } });
 
-function judged(
-  writes: readonly AcceptedWrite[],
-  operations: readonly Operation[] = [],
-  journal = new Journal(),
-) {
+interface Seen {
+  readonly writes?: readonly AcceptedWrite[];
+  readonly leases?: readonly Testimony[][];
+  readonly operations?: readonly Operation[];
+  readonly journal?: Journal;
+}
+
+function judged({ writes = [], leases = [], operations = [], journal = new Journal() }: Seen) {
   journal.operations.push(...operations);
-  const report = verdict(writes, journal);
+  const report = verdict(writes, leases.flat(), journal);
   return { ...report, found: journal.violations };
 }
 
 describe('a right campaign', () => {
   it('is accepted: one run after the other, and one that was taken over', () => {
     const writes = [...run(0), ...run(1_000, 3), ...run(4_000)];
-    const { found, grants, accepted } = judged(writes, [
-      done(0, minted(0)),
-      done(4_000, minted(4_000)),
-    ]);
+    const { found, grants, accepted } = judged({
+      writes,
+      leases: [lease(0, 600), lease(1_000, 3_000), lease(4_000, 4_600)],
+      operations: [done(0, minted(0)), done(4_000, minted(4_000))],
+    });
     expect({ found, grants, accepted }).toEqual({ found: [], grants: 3, accepted: writes.length });
   });
 
   it('may have writes without a lock of documents that nobody knows yet', () => {
-    expect(judged([write(0n, 5, null, 'uploaded'), ...run(10)]).found).toEqual([]);
+    const writes = [write(0n, 5, 'uploaded'), ...run(10)];
+    expect(judged({ writes, leases: [lease(10, 600)] }).found).toEqual([]);
+  });
+
+  it('has holders that died: their leases end by themselves', () => {
+    const [granted] = lease(0, 500) as [Testimony, Testimony];
+    expect(judged({ leases: [[granted], lease(2_001, 2_500)] }).found).toEqual([]);
+    expect(judged({ leases: [[granted], lease(1_999, 2_500)] }).found).toEqual([
+      expect.stringMatching(/overlap/),
+    ]);
   });
 });
 
 describe('what is found', () => {
-  it('two holders at once, although the database refused the first one from then on', () => {
-    // The second fence was minted while the first run still entered stages; its write came after those.
-    const writes = [...run(0, 4), write(minted(150), 400, 'extract')];
-    expect(judged(writes).found).toEqual([expect.stringMatching(/overlap: .* both held/)]);
+  const overlapping = [lease(0, 700), lease(150, 900)];
+
+  it('two holders at once, also where neither of them writes', () => {
+    expect(judged({ leases: overlapping }).found).toEqual([
+      expect.stringMatching(/overlap: .* both held .* 550/),
+    ]);
   });
 
-  it('nothing of the kind after the store lost its locks, or while its clock is doubtful', () => {
-    const flushed = new Journal();
-    flushed.losses.push({ at: T0 + 100, what: 'FLUSHALL', losesLocks: true });
-    const writes = [...run(0, 4), write(minted(150), 400, 'extract')];
-    expect(judged(writes, [], flushed)).toMatchObject({ found: [], excusedOverlaps: 1 });
-    const stepped = new Journal();
-    stepped.losses.push({ at: T0 - 5_000, what: 'clock step', serverClockMs: -1_000 });
-    expect(judged(writes, [], stepped).found).toEqual([]);
+  it('nothing of the kind after the store lost its locks', () => {
+    const journal = new Journal();
+    journal.losses.push({ at: T0 + 100, what: 'FLUSHALL', losesLocks: true });
+    expect(judged({ leases: overlapping, journal })).toMatchObject({
+      found: [],
+      excusedOverlaps: 1,
+    });
+  });
+
+  it('a lease that was granted twice under one fence', () => {
+    const twice = [lease(0, 500), lease(0, 600, 'another process')];
+    expect(judged({ leases: twice }).found.join()).toMatch(/asked twice/);
+  });
+
+  it('a write under a fence that nobody was granted', () => {
+    expect(judged({ writes: run(0) }).found.join()).toMatch(/fence not its own/);
   });
 
   it('an older fence that was accepted after a newer one', () => {
-    const writes = [...run(0, 2), ...run(2_000, 2), write(minted(0), 2_500, 'embed')];
-    expect(judged(writes).found.join()).toMatch(/write: "doc:text-1" accepted/);
+    const writes = [...run(0, 2), ...run(2_000, 2), write(minted(0), 2_500)];
+    const leases = [lease(0, 1_900), lease(2_000, 3_000)];
+    expect(judged({ writes, leases }).found.join()).toMatch(/write: "doc:text-1" accepted/);
   });
 
   it('two runs that went well under one fence', () => {
-    const twice = [done(0, minted(0)), done(100, minted(0))];
-    expect(judged(run(0), twice).found.join()).toMatch(/both went well under/);
+    const operations = [done(0, minted(0)), done(100, minted(0))];
+    expect(judged({ writes: run(0), leases: [lease(0, 600)], operations }).found.join()).toMatch(
+      /both went well under/,
+    );
   });
 
   it('an answer that the database does not confirm', () => {
-    expect(judged(run(0, 3), [done(0, minted(0))]).found.join()).toMatch(/took: processing/);
-    expect(judged([], [done(0, minted(0))]).found.join()).toMatch(/took: undefined/);
+    const operations = [done(0, minted(0))];
+    const leases = [lease(0, 600)];
+    expect(judged({ writes: run(0, 3), leases, operations }).found.join()).toMatch(
+      /took: processing/,
+    );
+    expect(judged({ operations }).found.join()).toMatch(/took: undefined/);
   });
 
   it('a fence that falls from one answer to the next request', () => {
     const writes = [...run(0), ...run(1_000)];
-    const answers = [done(0, minted(1_000)), done(1_000, minted(0))];
-    expect(judged(writes, answers).found.join()).toMatch(/got fence .* after .* had been answered/);
+    const operations = [done(0, minted(1_000)), done(1_000, minted(0))];
+    const leases = [lease(0, 600), lease(1_000, 1_600)];
+    expect(judged({ writes, leases, operations }).found.join()).toMatch(
+      /got fence .* after .* had been answered/,
+    );
   });
 });
 

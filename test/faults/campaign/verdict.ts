@@ -3,6 +3,7 @@ import type { HistoryReport } from '../checker/report.js';
 import type { AcceptedWrite } from './audit.js';
 import { historyOf } from './history-of.js';
 import type { Journal, Operation } from './journal.js';
+import type { Testimony } from './testimony.js';
 
 /** A run, or an upload, that was answered well, with the fence that its answer tells. */
 interface Success {
@@ -10,9 +11,13 @@ interface Success {
   readonly fence: bigint;
 }
 
-/** Judges the writes by the history checker, and the answers by the writes. Adds to the journal's violations. */
-export function verdict(writes: readonly AcceptedWrite[], journal: Journal): HistoryReport {
-  const report = checkHistory(historyOf(writes, journal));
+/** Judges leases and writes by the history checker, and the answers by the writes. Adds to the journal's violations. */
+export function verdict(
+  writes: readonly AcceptedWrite[],
+  testimony: readonly Testimony[],
+  journal: Journal,
+): HistoryReport {
+  const report = checkHistory(historyOf(writes, testimony, journal));
   for (const { rule, what, at } of report.violations) {
     journal.violation(`${new Date(at).toISOString()} ${rule}: ${what}`);
   }

@@ -7,18 +7,22 @@ import { Database } from '../../../src/database/index.js';
 import { buildClockShift, type SteppedClock } from '../../support/clock-shift.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { installAudit } from './audit.js';
+import type { Breakable } from './fault.js';
 import type { Journal } from './journal.js';
-import { RedisPair } from './redis-pair.js';
 import { Replica } from './replica.js';
+import type { StoreWorld } from './store-world.js';
+import { type StoreName, stores } from './stores/index.js';
+import { readTestimony, type Testimony } from './testimony.js';
 import { TTL_MS } from './timing.js';
 
 const run = promisify(execFile);
 
 /** What a campaign runs on. */
 export interface WorldOptions {
+  readonly store: StoreName;
   readonly database: 'postgres' | 'sqlite';
   readonly replicas: number;
-  /** Connects the replicas to Redis past the proxies, which cost time in the process that has them. */
+  /** Connects the replicas to the lock store past proxies, which cost time in the process that has them. */
   readonly direct?: boolean;
   /** More settings of the service. */
   readonly env?: Readonly<Record<string, string>>;
@@ -31,14 +35,12 @@ export interface Observations {
 }
 
 /** Everything that a campaign breaks, and what it looks at afterwards. */
-export class World implements AsyncDisposable {
+export class World implements Breakable, AsyncDisposable {
   readonly replicas: Replica[] = [];
-  redis: RedisPair;
+  store: StoreWorld;
   database: Database;
   postgres: PostgresServer | undefined;
-  /** The folder of the SQLite database where it is a small disk of its own, which can be filled. */
   disk: string | undefined;
-  /** Of the replicas, one each; empty where clocks cannot be moved, or the audit lives by them. */
   readonly clocks: SteppedClock[] = [];
   private readonly folder: string;
   /** What is to be ended, in the reverse order of its beginning. */
@@ -64,6 +66,10 @@ export class World implements AsyncDisposable {
     }
   }
 
+  get links(): StoreWorld['links'] {
+    return this.store.links;
+  }
+
   /** What each replica has said of itself last. */
   async observations(): Promise<Record<string, Observations>> {
     const entries = this.replicas.map(async ({ name }) => {
@@ -73,18 +79,30 @@ export class World implements AsyncDisposable {
     return Object.fromEntries(await Promise.all(entries));
   }
 
+  /** What the replicas' engines believed of their leases so far. */
+  testimony(): Promise<Testimony[]> {
+    const files = this.replicas.map(({ name }) => [name, this.testimonyOf(name)] as const);
+    return readTestimony(Object.fromEntries(files));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const end of this.ends.splice(0).toReversed()) await end();
   }
 
-  private async build({ database, replicas, direct, env }: WorldOptions): Promise<void> {
+  private async build(options: WorldOptions): Promise<void> {
+    const { store, database, replicas, direct = false, env } = options;
     const shift = await buildClockShift();
     if (typeof shift === 'string') this.journal.skipped.push(`clock steps: ${shift}`);
     else this.ends.push(async () => shift[Symbol.asyncDispose]());
     const stepper = async () => (typeof shift === 'string' ? undefined : shift.stepper());
 
-    this.redis = await RedisPair.start(replicas, await stepper(), this.journal);
-    this.ends.push(() => this.redis[Symbol.asyncDispose]());
+    this.store = await stores[store]({
+      replicas,
+      direct,
+      clock: await stepper(),
+      journal: this.journal,
+      atEnd: (end) => this.ends.push(end),
+    });
     if (database === 'postgres') {
       this.postgres = await startPostgres();
       this.ends.push(() => this.postgres?.stop() ?? Promise.resolve());
@@ -109,14 +127,15 @@ export class World implements AsyncDisposable {
       ...env,
     };
     this.ends.push(() => Promise.all(this.replicas.map((replica) => replica.stop())));
-    const started = this.redis.proxies.map(async ({ port }, index) => {
+    const started = Array.from({ length: replicas }, async (_, index) => {
       // In SQLite the audit's times are those of the process that writes.
       const clock = database === 'postgres' ? await stepper() : undefined;
       if (clock) this.clocks[index] = clock;
       const name = `replica-${index + 1}`;
       const own = {
-        REDIS_URL: direct === true ? this.redis.url : `redis://127.0.0.1:${port}`,
+        ...this.store.settings(index),
         OBSERVATIONS: this.observationsOf(name),
+        TESTIMONY: this.testimonyOf(name),
         ...clock?.env,
       };
       this.replicas[index] = await Replica.start(name, { ...shared, ...own }, this.journal);
@@ -139,5 +158,9 @@ export class World implements AsyncDisposable {
 
   private observationsOf(name: string): string {
     return join(this.folder, `${name}.json`);
+  }
+
+  private testimonyOf(name: string): string {
+    return join(this.folder, `${name}.jsonl`);
   }
 }

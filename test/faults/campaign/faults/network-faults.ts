@@ -6,7 +6,7 @@ import { TTL_MS } from '../timing.js';
 
 const domain: Domain = 'network';
 
-/** Between the lock store and one replica, or two. */
+/** Between one replica, or two, and some or all servers of the lock store. */
 function onTheWay(
   kind: string,
   harm: (proxy: FaultProxy, random: SeededRandom) => Promise<void>,
@@ -14,9 +14,12 @@ function onTheWay(
   return {
     kind,
     domain,
-    isPossible: () => true,
-    async inject({ redis }, random) {
-      const victims = random.shuffled(redis.proxies).slice(0, random.whole(1, 2));
+    isPossible: ({ links }) => links.length > 0,
+    async inject({ links }, random) {
+      const ofReplicas = random.shuffled(links).slice(0, random.whole(1, 2));
+      const victims = ofReplicas.flatMap((ways) =>
+        random.shuffled(ways).slice(0, random.whole(1, ways.length)),
+      );
       await Promise.all(victims.map((proxy) => harm(proxy, random)));
       // No connection goes on after bytes in its middle were lost: that is what TCP is for.
       for (const proxy of victims) proxy.resetConnections();

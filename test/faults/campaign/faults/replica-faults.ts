@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Domain, Fault } from '../fault.js';
+import { type Domain, type Fault, processPause } from '../fault.js';
 import type { Replica } from '../replica.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { TTL_MS } from '../timing.js';
@@ -13,7 +13,6 @@ function onReplica(
   return {
     kind,
     domain,
-    isPossible: () => true,
     inject: ({ replicas }, random) => harm(random.pick(replicas), random),
   };
 }
@@ -22,9 +21,7 @@ function onReplica(
 export const replicaFaults: readonly Fault[] = [
   onReplica('kill -9', (replica, random) => replica.restart('SIGKILL', random.whole(0, 1_000))),
   onReplica('SIGTERM', (replica, random) => replica.restart('SIGTERM', random.whole(0, 500))),
-  onReplica('SIGSTOP beyond the TTL', (replica, random) =>
-    replica.freeze(random.whole(TTL_MS + 500, 3 * TTL_MS)),
-  ),
+  processPause('SIGSTOP beyond the TTL', TTL_MS),
   onReplica('blocked event loop', (replica) => replica.blockLoop()),
   onReplica('worker crash', async (replica, random) => {
     for (let times = random.whole(1, 4); times > 0; times -= 1) {

@@ -1,56 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import type { SteppedClock } from '../../support/clock-shift.js';
-import { eventually } from '../../support/eventually.js';
-import { FaultProxy } from '../../support/fault-proxy.js';
-import { type RedisServer, startRedis } from '../../support/redis.js';
-import type { Journal } from './journal.js';
+import type { SteppedClock } from '../../../support/clock-shift.js';
+import { eventually } from '../../../support/eventually.js';
+import type { FaultProxy } from '../../../support/fault-proxy.js';
+import { type RedisServer, startRedis } from '../../../support/redis.js';
+import type { Journal } from '../journal.js';
+import type { StoreTerms } from '../store-world.js';
+import { portsFor, startLinks } from './links.js';
+import { send } from './redis-keys.js';
 
 /**
  * A Redis primary with a standby, each replica of the service connected through a proxy of its own. A
  * failover moves the proxies, as a virtual address is moved. Nothing is persisted.
  */
-export class RedisPair implements AsyncDisposable {
-  readonly proxies: FaultProxy[] = [];
-
+export class RedisPair {
   private constructor(
     private primary: RedisServer,
     private standby: RedisServer,
     /** The clock of both servers; undefined where clocks cannot be moved here. */
     readonly clock: SteppedClock | undefined,
+    /** Of each replica the one proxy to the primary. */
+    readonly links: readonly (readonly FaultProxy[])[],
     private readonly journal: Journal,
   ) {}
 
-  static async start(
-    proxies: number,
-    clock: SteppedClock | undefined,
-    journal: Journal,
-  ): Promise<RedisPair> {
+  static async start(terms: StoreTerms): Promise<RedisPair> {
+    const { clock, journal, atEnd } = terms;
     const options = {
       args: ['--repl-diskless-sync-delay', '0', '--maxmemory-policy', 'noeviction'],
       ...(clock && { env: clock.env }),
     };
-    const pair = new RedisPair(
-      await startRedis(options),
-      await startRedis(options),
-      clock,
-      journal,
-    );
-    for (let index = 0; index < proxies; index += 1) {
-      pair.proxies.push(await FaultProxy.start({ port: pair.primary.port }));
-    }
+    const start = async () => {
+      const server = await startRedis(options);
+      atEnd(() => server.stop());
+      return server;
+    };
+    const [primary, standby] = [await start(), await start()];
+    const links = await startLinks(terms, [primary.port]);
+    const pair = new RedisPair(primary, standby, clock, links, journal);
     await pair.attachStandby();
     return pair;
   }
 
-  /** Of the present primary, past the proxies. */
-  get url(): string {
-    return this.primary.url;
+  /** Where a replica of the service finds the primary. */
+  urlFor(replica: number): string {
+    return `redis://127.0.0.1:${portsFor(this.links, replica, [this.primary.port])[0]}`;
+  }
+
+  /** The server that has the locks at the moment. */
+  get server(): RedisServer {
+    return this.primary;
   }
 
   /** Sends a command to the primary, past the proxies. */
   async command(...command: readonly [string, ...string[]]): Promise<unknown> {
-    return send(this.primary, command);
+    return send(this.primary, ...command);
   }
 
   /** Freezes the primary for a time. */
@@ -80,7 +83,7 @@ export class RedisPair implements AsyncDisposable {
   /** Makes the standby the primary once it has everything; nothing is lost. */
   async failOver(): Promise<void> {
     await this.attachStandby();
-    await send(this.primary, ['FAILOVER', 'TO', '127.0.0.1', String(this.standby.port)]);
+    await send(this.primary, 'FAILOVER', 'TO', '127.0.0.1', String(this.standby.port));
     await eventually(async () => /^role:master/m.test(await this.replication(this.standby)), {
       timeoutMs: 30_000,
       what: 'the standby to be promoted',
@@ -88,30 +91,47 @@ export class RedisPair implements AsyncDisposable {
     this.swap();
   }
 
-  /** Cuts the replication, goes on for `unseenMs`, and loses the primary with what came since. */
-  async failOverWithLoss(unseenMs: number, downMs: number): Promise<void> {
-    const lost = { losesLocks: true, losesFences: true };
+  /**
+   * Cuts the standby off, goes on for `unseenMs`, and promotes it in place of the primary, which is gone with
+   * what came since. `noteLoss` is called whenever something may be lost by that.
+   */
+  async failOverCutOff(
+    unseenMs: number,
+    downMs: number,
+    noteLoss: () => void = () => undefined,
+  ): Promise<void> {
     await this.attachStandby();
-    this.journal.loss('failover with loss', lost);
-    await send(this.standby, ['REPLICAOF', 'NO', 'ONE']);
+    noteLoss();
+    await send(this.standby, 'REPLICAOF', 'NO', 'ONE');
     await delay(unseenMs);
-    this.journal.loss('failover with loss', lost);
+    noteLoss();
     await this.primary.kill();
     await delay(downMs);
-    this.journal.loss('failover with loss', lost);
+    noteLoss();
     this.swap();
     await this.standby.restart();
     await this.attachStandby();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.proxies.map((proxy) => proxy.close()));
-    await Promise.all([this.primary.stop(), this.standby.stop()]);
+  /** Kills the standby and brings it back, after `downMs`. */
+  async killStandby(downMs: number): Promise<void> {
+    await this.standby.kill();
+    await delay(downMs);
+    await this.standby.restart();
+    await this.attachStandby();
+  }
+
+  /** Freezes the standby for a time. */
+  async freezeStandby(ms: number): Promise<void> {
+    await this.standby.pause();
+    await delay(ms);
+    await this.standby.resume();
+    await this.attachStandby();
   }
 
   /** Makes the standby follow the primary, if it does not yet, and waits until it has everything. */
   private async attachStandby(): Promise<void> {
-    await send(this.standby, ['REPLICAOF', '127.0.0.1', String(this.primary.port)]);
+    await send(this.standby, 'REPLICAOF', '127.0.0.1', String(this.primary.port));
     await eventually(
       async () => /^master_link_status:up/m.test(await this.replication(this.standby)),
       { timeoutMs: 60_000, what: 'the standby to follow the primary' },
@@ -120,24 +140,10 @@ export class RedisPair implements AsyncDisposable {
 
   private swap(): void {
     [this.primary, this.standby] = [this.standby, this.primary];
-    for (const proxy of this.proxies) proxy.retarget({ port: this.primary.port });
+    for (const proxy of this.links.flat()) proxy.retarget({ port: this.primary.port });
   }
 
   private async replication(server: RedisServer): Promise<string> {
-    return String(await send(server, ['INFO', 'replication']));
-  }
-}
-
-async function send(
-  server: RedisServer,
-  [command, ...args]: readonly [string, ...string[]],
-): Promise<unknown> {
-  const client = new Redis(server.url, { lazyConnect: true, retryStrategy: null });
-  client.on('error', () => 'the command that is rejected tells it');
-  try {
-    await client.connect();
-    return await client.call(command, ...args);
-  } finally {
-    client.disconnect();
+    return String(await send(server, 'INFO', 'replication'));
   }
 }
