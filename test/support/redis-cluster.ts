@@ -21,8 +21,8 @@ export interface RedisCluster {
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
   /** A client for locks, ready; closed by `stop`. */
   client(options?: ConstructorParameters<typeof Cluster>[1]): Promise<Cluster>;
-  /** The present master of a key's slot. */
-  masterOf(key: string): Promise<ClusterNode>;
+  /** The present master of a key's slot; `gone` is not asked, which may be frozen. */
+  masterOf(key: string, gone?: ClusterNode): Promise<ClusterNode>;
   /** Deletes every key. */
   clear(): Promise<void>;
   /** Brings killed servers back, and waits until every slot has a master that has a replica. */
@@ -121,15 +121,16 @@ class ServerCluster implements RedisCluster {
     return client;
   }
 
-  async masterOf(key: string): Promise<ClusterNode> {
-    return eventually(async () => {
-      const living = this.nodes.filter(({ admin }) => admin.status === 'ready');
+  async masterOf(key: string, gone?: ClusterNode): Promise<ClusterNode> {
+    const seek = async () => {
+      const living = this.nodes.filter((node) => node !== gone && node.admin.status === 'ready');
       const slot = Number(await living[0]?.admin.cluster('KEYSLOT', key));
       for (const node of living) {
         if (await serves(node, slot)) return node;
       }
       return undefined;
-    });
+    };
+    return eventually(seek, { timeoutMs: 40_000, what: `a master of the slot of ${key}` });
   }
 
   async clear(): Promise<void> {

@@ -56,3 +56,39 @@ export async function lockNodes(servers: string, lock: string): Promise<string[]
   await leave(client);
   return children;
 }
+
+/** A node of the ensemble. */
+export interface SeenNode {
+  readonly path: string;
+  /** It goes with the session of whoever made it. */
+  readonly isEphemeral: boolean;
+  readonly children: number;
+}
+
+/** A node and everything below it; a node that goes meanwhile is left out. */
+export async function allNodes(servers: string, root: string): Promise<SeenNode[]> {
+  const client = await join(servers);
+  if (!client) throw new Error('a new session has ended at once');
+  try {
+    return await nodesBelow(client, root);
+  } finally {
+    await leave(client);
+  }
+}
+
+async function nodesBelow(client: zookeeper.Client, path: string): Promise<SeenNode[]> {
+  const found = await new Promise<{ names: string[]; stat: zookeeper.Stat } | null>(
+    (resolve, reject) => {
+      client.getChildren(path, (error, names, stat) => {
+        if (!error) resolve({ names, stat });
+        else if ((error as zookeeper.Exception).code === zookeeper.Exception.NO_NODE) resolve(null);
+        else reject(error);
+      });
+    },
+  );
+  if (!found) return [];
+  const { names, stat } = found;
+  const isEphemeral = stat.ephemeralOwner.some((byte) => byte !== 0);
+  const below = await Promise.all(names.map((name) => nodesBelow(client, `${path}/${name}`)));
+  return [{ path, isEphemeral, children: names.length }, ...below.flat()];
+}
