@@ -14,8 +14,14 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const what = `${request.method} ${request.routeOptions.url}`;
+    if (request.raw.destroyed && !request.raw.complete) {
+      this.logger.debug(`${what} broke off before it had come in whole.`); // nobody is there to be answered
+      reply.raw.destroy();
+      return;
+    }
     const answer = request.is404 ? this.notFound(request, reply) : translate(error);
-    this.log(error, answer.body.status, `${request.method} ${request.routeOptions.url}`);
+    this.log(error, answer.body.status, what);
     if (reply.sent || reply.raw.headersSent) {
       reply.raw.destroy(); // a cut connection says that the answer is incomplete; silence would not
       return;
