@@ -19,3 +19,13 @@ export class ForeignLockError extends Error {
     this.name = 'ForeignLockError';
   }
 }
+
+/** There are no keys to look after. */
+export class KeyPoolNotFoundError extends Error {
+  readonly code = 'key_pool_not_found';
+
+  constructor() {
+    super('No language model is set up: LLM_API_KEYS is empty.');
+    this.name = 'KeyPoolNotFoundError';
+  }
+}

@@ -16,6 +16,8 @@ export const PROBLEM_KINDS = {
   conversation_not_found: { status: 404, title: 'There is no such conversation' },
   archive_not_found: { status: 404, title: 'There is no such archive' },
   lock_not_found: { status: 404, title: 'Nobody holds such a lock' },
+  key_not_found: { status: 404, title: 'The language model has no such key' },
+  key_pool_not_found: { status: 404, title: 'The language model has no keys' },
   method_not_allowed: { status: 405, title: 'The address does not support this method' },
   not_acceptable: { status: 406, title: 'No acceptable form of the answer exists' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },

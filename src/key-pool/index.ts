@@ -1,7 +1,7 @@
 /** The door of the room for pools of API keys. */
 export { fingerprintOf } from './fingerprint.js';
 export { KeyPool, type KeyLease } from './key-pool.js';
-export type { PoolTerms } from './pool-store.js';
+export type { MemberState, PoolState, PoolTerms } from './pool-store.js';
 export { retryAfterMs } from './retry-after.js';
 export { MemoryPoolStore } from './stores/memory/memory-pool-store.js';
 export { RedisPoolStore } from './stores/redis/redis-pool-store.js';

@@ -47,3 +47,13 @@ export class KeyPoolRefusedError extends Error {
     this.name = 'KeyPoolRefusedError';
   }
 }
+
+/** No key of the pool has this fingerprint: it was exchanged, or is a key of another service. */
+export class KeyNotFoundError extends Error {
+  readonly code = 'key_not_found';
+
+  constructor(member: string) {
+    super(`No key has the fingerprint "${member}". GET /pool lists those that there are.`);
+    this.name = 'KeyNotFoundError';
+  }
+}

@@ -10,15 +10,22 @@ import {
   SystemClock,
 } from '../lock/index.js';
 import { fingerprintOf } from './fingerprint.js';
-import { KeyPoolBusyError, KeyPoolRefusedError, KeyPoolRestingError } from './key-pool.errors.js';
-import type { MemberState, PoolStore } from './pool-store.js';
+import {
+  KeyNotFoundError,
+  KeyPoolBusyError,
+  KeyPoolRefusedError,
+  KeyPoolRestingError,
+} from './key-pool.errors.js';
+import type { PoolState, PoolStore } from './pool-store.js';
 
-/** A key that was refused, told once over all replicas. */
-export interface QuarantineEvent {
-  readonly pool: string;
-  readonly member: string;
-  /** The status that refused it. */
-  readonly why: string;
+/** What an observer of a pool can be told. A member is named by its fingerprint; durations in ms. */
+export interface KeyPoolEvents {
+  /** A key was refused with the status `why`: told once over all replicas. */
+  quarantined: { readonly pool: string; readonly member: string; readonly why: string };
+  /** A key was told to rest by a request of this replica. */
+  rested: { readonly pool: string; readonly member: string; readonly forMs: number };
+  /** A key was given to a caller of this replica, who had asked for it so long before. */
+  taken: { readonly pool: string; readonly member: string; readonly waitedMs: number };
 }
 
 /** What a pool is made of. Durations in ms. */
@@ -60,17 +67,20 @@ export interface KeyLease {
  * that is how requests per minute are counted.
  */
 export class KeyPool {
+  /** What happens, for logs. */
+  readonly events = new LockEventBus<KeyPoolEvents>();
   private readonly name: string;
   private readonly store: PoolStore;
   private readonly keys: ReadonlyMap<string, string>;
   private readonly engine: GrantEngine;
-  private readonly listeners = new Set<(event: QuarantineEvent) => void>();
+  private readonly clock: Clock;
 
   /** @throws Error for no keys, or for two with one fingerprint */
   constructor(options: KeyPoolOptions) {
     const { name, keys, store, label = 'key-pool', clock = new SystemClock() } = options;
     this.name = LockName.of(name).escaped;
     this.store = store;
+    this.clock = clock;
     this.keys = new Map(keys.map((key) => [fingerprintOf(key), key]));
     if (keys.length === 0 || this.keys.size < keys.length) {
       throw new Error(`The pool "${name}" needs at least one key, and each only once.`);
@@ -87,6 +97,7 @@ export class KeyPool {
    * signal's reason
    */
   async take(options: TakeKeyOptions): Promise<KeyLease> {
+    const startedAt = this.clock.now();
     const lease = await this.engine.acquire(this.name, options).catch((error: unknown) => {
       throw this.translated(error, options.waitMs);
     });
@@ -96,19 +107,22 @@ export class KeyPool {
       await lease.release();
       throw new Error(`The pool "${this.name}" granted ${member}, which is none of its members.`);
     }
+    const waitedMs = this.clock.now().monoMs - startedAt.monoMs;
+    this.events.emit('taken', { pool: this.name, member, waitedMs });
     return { key, member, lease };
   }
 
   /** Its server asked to leave this key alone for so long, in ms: it rests on all replicas. */
-  rest({ member }: KeyLease, forMs: number): Promise<void> {
-    return this.engine.answer(this.name, this.store.rest(this.name, member, forMs));
+  async rest({ member }: KeyLease, forMs: number): Promise<void> {
+    await this.engine.answer(this.name, this.store.rest(this.name, member, forMs));
+    this.events.emit('rested', { pool: this.name, member, forMs });
   }
 
   /** Its server refused this key: out of use on all replicas until it is readmitted. */
   async refuse({ member }: KeyLease, why: string): Promise<void> {
     const quarantined = this.store.quarantine(this.name, member, why);
     if (!(await this.engine.answer(this.name, quarantined))) return;
-    for (const listener of this.listeners) listener({ pool: this.name, member, why });
+    this.events.emit('quarantined', { pool: this.name, member, why });
   }
 
   /** So many tokens were used: they count against the member's minute. */
@@ -116,21 +130,15 @@ export class KeyPool {
     return this.engine.answer(this.name, this.store.spend(this.name, member, tokens));
   }
 
-  /** By fingerprint. @throws LockUnavailableError; RangeError for one that is no member */
+  /** Back in use at once on all replicas, by fingerprint. @throws KeyNotFoundError, LockUnavailableError */
   async readmit(member: string): Promise<void> {
-    if (!this.keys.has(member)) throw new RangeError(`No key has the fingerprint "${member}".`);
+    if (!this.keys.has(member)) throw new KeyNotFoundError(member);
     await this.engine.answer(this.name, this.store.readmit(this.name, member));
   }
 
   /** How the keys are, on all replicas. One round trip. @throws LockUnavailableError */
-  members(): Promise<readonly MemberState[]> {
-    return this.engine.answer(this.name, this.store.members(this.name));
-  }
-
-  /** Calls `listener` when a key is put out of use by this replica. Returns what ends it. */
-  onQuarantine(listener: (event: QuarantineEvent) => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+  inspect(): Promise<PoolState> {
+    return this.engine.answer(this.name, this.store.inspect(this.name));
   }
 
   /** `text` with every key replaced by its fingerprint: for what servers say, which may repeat a key. */

@@ -12,14 +12,29 @@ export interface PoolTerms {
   readonly tokensPerMinute?: number | undefined;
 }
 
+/** Why a member rests: it was told to, or its requests or tokens of the minute are used up. */
+export type RestReason = 'told' | 'requests' | 'tokens';
+
 /** A member as all replicas see it. */
 export interface MemberState {
   readonly member: string;
   readonly inUse: number;
-  /** How long it rests yet, in ms, told to or because its budget of the minute is used up; 0: it does not. */
+  /** How long it rests yet, in ms; 0: it does not. */
   readonly restsMs: number;
+  /** Of several reasons the one that lasts longest; undefined: it does not rest. */
+  readonly restsWhy: RestReason | undefined;
   /** Why it is out of use (such as "401"); undefined: it is not. */
   readonly quarantine: string | undefined;
+}
+
+/** A pool as all replicas see it, by the terms of the one that looks. */
+export interface PoolState {
+  /** How many may hold one member at once. */
+  readonly concurrency: number;
+  /** Processes that stand in line; one that died counts until its turn comes. */
+  readonly queued: number;
+  /** Its own members, in order. */
+  readonly members: readonly MemberState[];
 }
 
 /**
@@ -36,8 +51,7 @@ export interface PoolStore extends PermitStore {
   readmit(pool: string, member: string): Promise<void>;
   /** So many tokens were used with it. */
   spend(pool: string, member: string, tokens: number): Promise<void>;
-  /** Its own members, in order. */
-  members(pool: string): Promise<readonly MemberState[]>;
+  inspect(pool: string): Promise<PoolState>;
   /** Ends what the store itself opened. */
   close(): void;
 }

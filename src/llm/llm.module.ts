@@ -11,6 +11,9 @@ import { RedisClients } from '../redis/index.js';
 import { LlmClient } from './llm-client.js';
 import { LLM, type Llm } from './llm.js';
 
+/** A request that waited longer for its key is worth a line in the log: there may be too few keys. */
+const LONG_WAIT_MS = 1_000;
+
 /** The language model with its pool of keys, under LLM; null where none is set up. */
 @Global()
 @Module({
@@ -29,7 +32,6 @@ export class LlmModule implements OnApplicationShutdown {
 function createLlm(config: AppConfig, clients: RedisClients): Llm | null {
   const { llm } = config;
   if (!llm) return null;
-  const logger = new Logger('KeyPool');
   const pool = new KeyPool({
     name: 'llm',
     keys: llm.apiKeys,
@@ -37,11 +39,22 @@ function createLlm(config: AppConfig, clients: RedisClients): Llm | null {
     label: config.instanceId,
     maxHoldMs: llm.timeoutMs + 30_000,
   });
-  pool.onQuarantine(({ member, why }) =>
-    logger.warn(`Key ${member} was answered ${why} and is out of use. Exchange it, or readmit it.`),
-  );
+  logEvents(pool, new Logger('KeyPool'));
   const { baseUrl, waitMs, timeoutMs, chatModel, embed } = llm;
   return { pool, client: new LlmClient({ baseUrl, pool, waitMs, timeoutMs }), chatModel, embed };
+}
+
+function logEvents({ events }: KeyPool, logger: Logger): void {
+  events.on('quarantined', ({ member, why }) =>
+    logger.warn(`Key ${member} was answered ${why} and is out of use. Exchange it, or readmit it.`),
+  );
+  events.on('rested', ({ member, forMs }) =>
+    logger.log(`Key ${member} was answered 429 and rests for ${forMs} ms on all replicas.`),
+  );
+  events.on('taken', ({ member, waitedMs }) => {
+    if (waitedMs < LONG_WAIT_MS) return;
+    logger.log(`A request waited ${Math.round(waitedMs)} ms for a key, and has ${member} now.`);
+  });
 }
 
 function termsOf({

@@ -20,6 +20,8 @@ const administration = [
   ['get', '/locks', 200],
   ['get', '/locks/doc:none', 404],
   ['delete', '/locks/doc:none', 404],
+  ['get', '/pool', 404],
+  ['post', '/pool/0123456789ab/readmit', 404],
   ['post', '/archive/run', 200],
   ['get', '/archive/ticks', 200],
   ['get', '/archives', 200],

@@ -61,10 +61,12 @@ describe('the description of the service', () => {
       'GET /health/ready',
       'GET /locks (token)',
       'GET /locks/{name} (token)',
+      'GET /pool (token)',
       'POST /archive/run (token)',
       'POST /documents (token)',
       'POST /documents/{id}/process (token)',
       'POST /documents/{id}/questions (token)',
+      'POST /pool/{fingerprint}/readmit (token)',
       'PUT /documents/{id} (token)',
     ]);
     expect(description.openapi).toBe('3.1.0');
@@ -131,6 +133,12 @@ describe('the description of the service', () => {
         'GET /locks/{name}',
         await api()
           .get('/locks/x')
+          .set({ authorization: `Bearer ${admin}` }),
+      ],
+      [
+        'GET /pool',
+        await api()
+          .get('/pool')
           .set({ authorization: `Bearer ${admin}` }),
       ],
       ['GET /health/ready', await api().get('/health/ready')],

@@ -1,18 +1,34 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/** How the stub treats one request. Headers of a refusal are sent as they are. */
+/** How the stub treats one request: it answers after so long, or when it is told. Headers of a refusal are sent as they are. */
 export type StubAnswer =
   | { readonly kind: 'refuse'; readonly status: number; readonly headers?: Record<string, string> }
-  | { readonly kind: 'answer'; readonly afterMs?: number; readonly text?: string }
+  | {
+      readonly kind: 'answer';
+      readonly afterMs?: number;
+      readonly when?: Promise<unknown>;
+      readonly text?: string;
+    }
   | { readonly kind: 'cut-off' };
 
-/** What the stub saw of one request. */
+/** What the stub saw of one request. Times are ms since the epoch. */
 export interface StubRequest {
   readonly key: string;
+  readonly headers: IncomingHttpHeaders;
   readonly path: string;
   readonly body: { readonly model: string; readonly input?: string[]; readonly messages?: unknown };
+  readonly receivedAt: number;
+  /** When the stub began to answer, or found that the client had gone; undefined while neither is so. */
+  endedAt: number | undefined;
   /** The client closed the connection before the answer was complete. */
   aborted: boolean;
 }
@@ -29,7 +45,9 @@ export class LlmStub implements AsyncDisposable {
   /** The most requests that one key had under way at once. */
   mostAtOnce = 0;
   /** How each request is treated; the n-th of its key, from 0. */
-  treat: (key: string, n: number) => StubAnswer = () => ({ kind: 'answer' });
+  treat: (key: string, n: number, request: StubRequest) => StubAnswer = () => ({ kind: 'answer' });
+  /** Told of each request whose answer has gone out whole, in that instant. */
+  onAnswered: (request: StubRequest) => void = () => undefined;
   private readonly underWay = new Map<string, number>();
 
   private constructor(private readonly server: Server) {}
@@ -65,6 +83,7 @@ export class LlmStub implements AsyncDisposable {
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const receivedAt = Date.now();
     const key = (request.headers.authorization ?? '').replace('Bearer ', '');
     const nth = this.count(key);
     const now = (this.underWay.get(key) ?? 0) + 1;
@@ -73,29 +92,40 @@ export class LlmStub implements AsyncDisposable {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString()) as StubRequest['body'];
-    const seen = { key, path: request.url ?? '', body, aborted: false };
+    const { url: path = '', headers } = request;
+    const about = { key, path, headers, body, receivedAt };
+    const seen: StubRequest = { ...about, endedAt: undefined, aborted: false };
     this.requests.push(seen);
     response.once('close', () => {
       seen.aborted = !response.writableFinished;
+      seen.endedAt ??= Date.now();
       this.underWay.set(key, (this.underWay.get(key) ?? 1) - 1);
     });
-    this.answer(this.treat(key, nth), seen, response);
+    response.once('finish', () => this.onAnswered(seen));
+    this.answer(this.treat(key, nth, seen), seen, response);
   }
 
-  private answer(answer: StubAnswer, { key, path, body }: StubRequest, response: ServerResponse) {
+  private answer(answer: StubAnswer, seen: StubRequest, response: ServerResponse) {
+    const { key, path, body } = seen;
     if (answer.kind === 'refuse') {
+      seen.endedAt = Date.now();
       response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
       response.end(JSON.stringify({ error: { message: `The key ${key} is not welcome.` } }));
       return;
     }
-    const afterMs = answer.kind === 'answer' ? (answer.afterMs ?? 0) : 0;
-    setTimeout(() => {
+    const due = answer.kind === 'answer' ? (answer.when ?? pause(answer.afterMs ?? 0)) : pause(0);
+    void due.then(() => {
       if (response.destroyed) return;
+      seen.endedAt = Date.now();
       if (path.endsWith('/embeddings')) return embeddings(body.input ?? [], response);
       const text = answer.kind === 'answer' ? (answer.text ?? 'It is so [1].') : 'It is';
       chat(text, answer.kind === 'cut-off', response);
-    }, afterMs).unref();
+    });
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return delay(ms, undefined, { ref: false });
 }
 
 function embeddings(input: readonly string[], response: ServerResponse): void {

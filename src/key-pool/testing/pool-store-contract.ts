@@ -54,9 +54,10 @@ export const poolStoreContract: readonly PoolCase[] = [
       }
       assert.deepEqual(held.sort(), ['aaa', 'aaa', 'bbb', 'bbb', 'ccc', 'ccc']);
       assert.equal(closedMs(await pools.tryAcquire(pool, newToken(), TTL_MS)), undefined);
-      const states = await pools.members(pool);
+      const { concurrency, members } = await pools.inspect(pool);
+      assert.equal(concurrency, 2);
       assert.deepEqual(
-        states.map(({ member, inUse }) => [member, inUse]),
+        members.map(({ member, inUse }) => [member, inUse]),
         MEMBERS.map((member) => [member, 2]),
       );
     },
@@ -72,7 +73,8 @@ export const poolStoreContract: readonly PoolCase[] = [
       const first = memberOf(await pools.tryAcquire(pool, token, TTL_MS));
       assert.equal(memberOf(await pools.tryAcquire(pool, token, TTL_MS)), first);
       assert.equal((await pools.holders(pool))[0]?.permit, first);
-      assert.equal((await pools.members(pool)).filter(({ inUse }) => inUse > 0).length, 1);
+      const { members } = await pools.inspect(pool);
+      assert.equal(members.filter(({ inUse }) => inUse > 0).length, 1);
     },
   },
   {
@@ -86,6 +88,26 @@ export const poolStoreContract: readonly PoolCase[] = [
     },
   },
   {
+    promise: 'counts the processes that stand in line, and not the turn that is kept for one',
+    async verify({ store }) {
+      const [pools, pool, token] = [
+        store({ members: ['aaa'], concurrency: 1 }),
+        newPool(),
+        newToken(),
+      ];
+      assert.equal((await pools.inspect(pool)).queued, 0);
+      await pools.tryAcquire(pool, token, TTL_MS);
+      for (const process of ['one', 'other']) {
+        await pools.tryAcquire(pool, newToken(), TTL_MS, { process, ticket: undefined });
+      }
+      assert.equal((await pools.inspect(pool)).queued, 2);
+      await pools.release(pool, token, 'holder');
+      assert.equal((await pools.inspect(pool)).queued, 2);
+      for (const process of ['one', 'other']) await pools.leave(pool, process);
+      assert.equal((await pools.inspect(pool)).queued, 0);
+    },
+  },
+  {
     promise: 'leaves a member alone until the latest time that was told, for all replicas',
     async verify({ store }) {
       const [one, other] = [1, 2].map(() => store({ members: ['aaa', 'bbb'], concurrency: 1 }));
@@ -93,9 +115,9 @@ export const poolStoreContract: readonly PoolCase[] = [
       await one?.rest(pool, 'aaa', 600_000);
       await other?.rest(pool, 'aaa', 1_000); // an older call's answer shortens nothing
       for (let n = 0; n < 3; n += 1) assert.equal(await use(other as PoolStore, pool), 'bbb');
-      const [aaa, bbb] = (await one?.members(pool)) ?? [];
+      const [aaa, bbb] = (await one?.inspect(pool))?.members ?? [];
       assert.ok((aaa?.restsMs ?? 0) > 590_000);
-      assert.equal(bbb?.restsMs, 0);
+      assert.deepEqual([aaa?.restsWhy, bbb?.restsWhy, bbb?.restsMs], ['told', undefined, 0]);
     },
   },
   {
@@ -132,7 +154,7 @@ export const poolStoreContract: readonly PoolCase[] = [
       assert.equal(await pools.quarantine(pool, 'aaa', '401'), true);
       assert.equal(await pools.quarantine(pool, 'aaa', '403'), false);
       for (let n = 0; n < 3; n += 1) assert.equal(await use(pools, pool), 'bbb');
-      assert.equal((await pools.members(pool))[0]?.quarantine, '401');
+      assert.equal((await pools.inspect(pool)).members[0]?.quarantine, '401');
       await pools.quarantine(pool, 'bbb', '401');
       assert.equal(closedMs(await pools.tryAcquire(pool, newToken(), TTL_MS)), Infinity);
       await pools.readmit(pool, 'aaa');
@@ -149,6 +171,11 @@ export const poolStoreContract: readonly PoolCase[] = [
       assert.deepEqual(used.sort(), ['aaa', 'aaa', 'aaa', 'bbb', 'bbb', 'bbb']);
       const rests = closedMs(await pools.tryAcquire(pool, newToken(), TTL_MS)) ?? 0;
       assert.ok(rests > MINUTE_MS - SLOT_MS && rests <= MINUTE_MS + SLOT_MS, `${rests}`);
+      const { members } = await pools.inspect(pool);
+      assert.deepEqual(
+        members.map(({ restsWhy }) => restsWhy),
+        ['requests', 'requests'],
+      );
     },
   },
   {
@@ -160,9 +187,11 @@ export const poolStoreContract: readonly PoolCase[] = [
       assert.equal(await use(pools, pool), 'aaa');
       await pools.spend(pool, 'aaa', 1);
       for (let n = 0; n < 3; n += 1) assert.equal(await use(pools, pool), 'bbb');
-      const [aaa, bbb] = await pools.members(pool);
+      const [aaa, bbb] = (await pools.inspect(pool)).members;
       assert.ok((aaa?.restsMs ?? 0) > MINUTE_MS - SLOT_MS);
-      assert.equal(bbb?.restsMs, 0);
+      assert.deepEqual([aaa?.restsWhy, bbb?.restsMs], ['tokens', 0]);
+      await pools.rest(pool, 'aaa', 2 * MINUTE_MS);
+      assert.equal((await pools.inspect(pool)).members[0]?.restsWhy, 'told'); // which lasts longer
     },
   },
   {

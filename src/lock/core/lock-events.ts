@@ -24,17 +24,15 @@ export interface LockEvents {
   skipped: { name: string };
 }
 
-type Listener<K extends keyof LockEvents> = (event: LockEvents[K]) => void;
-
 /**
- * Typed events of one engine. An observer can never break a lock operation: what it throws becomes
- * a process warning.
+ * Typed events of one engine, or of something that is built on one. An observer can never break an
+ * operation: what it throws becomes a process warning.
  */
-export class LockEventBus {
-  private readonly listeners = new Map<keyof LockEvents, Set<Listener<never>>>();
+export class LockEventBus<Events extends object = LockEvents> {
+  private readonly listeners = new Map<keyof Events, Set<(event: never) => void>>();
 
   /** Calls `listener` at every event of that kind. Returns what ends it. */
-  on<K extends keyof LockEvents>(kind: K, listener: Listener<K>): () => void {
+  on<K extends keyof Events>(kind: K, listener: (event: Events[K]) => void): () => void {
     const set = this.listeners.get(kind) ?? new Set();
     this.listeners.set(kind, set);
     set.add(listener);
@@ -42,17 +40,17 @@ export class LockEventBus {
   }
 
   /** Whether anybody listens: for events that are costly to describe. */
-  isHeard(kind: keyof LockEvents): boolean {
+  isHeard(kind: keyof Events): boolean {
     return (this.listeners.get(kind)?.size ?? 0) > 0;
   }
 
-  emit<K extends keyof LockEvents>(kind: K, event: LockEvents[K]): void {
+  emit<K extends keyof Events>(kind: K, event: Events[K]): void {
     for (const listener of this.listeners.get(kind) ?? []) {
       try {
-        (listener as Listener<K>)(event);
+        (listener as (event: Events[K]) => void)(event);
       } catch (error) {
         process.emitWarning(
-          `an observer of "${kind}" failed: ${String(error)}`,
+          `an observer of "${String(kind)}" failed: ${String(error)}`,
           'LockObserverWarning',
         );
       }

@@ -62,7 +62,7 @@ describe('a pool of keys', () => {
     for (let step = 0; step < 10; step += 1) await clock.advance(1_000);
     for (const { lease } of held) lease.assertHeld();
     await expect(living.take({ waitMs: 0 })).rejects.toMatchObject({ code: 'key_pool_busy' });
-    expect((await living.members()).map(({ inUse }) => inUse)).toEqual([1, 1, 1]);
+    expect((await living.inspect()).members.map(({ inUse }) => inUse)).toEqual([1, 1, 1]);
     // As if it had been killed: its watchdog renews nothing more.
     for (const { lease } of held) Object.assign(lease, { renewalTtlMs: () => undefined });
     const next = keys.map(() => living.take({ waitMs: 60_000 }));
@@ -111,7 +111,9 @@ describe('a pool of keys', () => {
     const { replica } = setUp({ concurrency: 2 });
     const [one, other] = [replica(), replica()];
     const events: unknown[] = [];
-    for (const pool of [one, other]) pool.onQuarantine((event) => events.push(event));
+    for (const { events: told } of [one, other]) {
+      told.on('quarantined', (event) => events.push(event));
+    }
     const taken = await one.take({ waitMs: 0 });
     await one.refuse(taken, '401');
     await other.refuse(taken, '403');
@@ -123,7 +125,27 @@ describe('a pool of keys', () => {
     await one.readmit(taken.member);
     await taken.lease.release();
     expect((await one.take({ waitMs: 0 })).key).toBe(taken.key);
-    await expect(one.readmit('nobody')).rejects.toThrow(RangeError);
+    await expect(one.readmit('nobody')).rejects.toMatchObject({ code: 'key_not_found' });
+  });
+
+  it('tells who listens which key was given after which wait, and which one rests; never a key', async () => {
+    const { clock, replica } = setUp();
+    const pool = replica();
+    const told: object[] = [];
+    pool.events.on('taken', (event) => told.push(event));
+    pool.events.on('rested', (event) => told.push(event));
+    const held = await Promise.all(keys.map(() => pool.take({ waitMs: 0 })));
+    expect(told).toEqual(fingerprints.map((member) => ({ pool: 'llm', member, waitedMs: 0 })));
+    const waiting = pool.take({ waitMs: 60_000 });
+    await clock.advance(2_000);
+    await held[1]?.lease.release();
+    for (let step = 0; step < 20; step += 1) await clock.advance(100);
+    const { member } = await waiting;
+    expect(told[3]).toMatchObject({ member, waitedMs: expect.any(Number) });
+    expect((told[3] as { waitedMs: number }).waitedMs).toBeGreaterThanOrEqual(2_000);
+    await pool.rest(await waiting, 30_000);
+    expect(told[4]).toEqual({ pool: 'llm', member, forMs: 30_000 });
+    expect(JSON.stringify(told)).not.toContain('sk-');
   });
 
   it('clears nothing by the success of an older call', async () => {
@@ -136,7 +158,7 @@ describe('a pool of keys', () => {
     await pool.rest(newer, 60_000);
     await pool.spend(older, 100); // it went well
     await older.lease.release();
-    const [state] = await pool.members();
+    const [state] = (await pool.inspect()).members;
     expect(state?.restsMs).toBe(60_000);
     expect((await pool.take({ waitMs: 0 })).member).not.toBe(older.member);
   });

@@ -115,7 +115,7 @@ describe('a pool on a real Redis', () => {
     const pausing = admin.call('CLIENT', 'PAUSE', '2000', 'ALL');
     await expect(pool.take({ waitMs: 0 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await pausing;
-    await eventually(async () => (await pool.members()).every(({ inUse }) => inUse === 0));
+    await eventually(async () => (await pool.inspect()).members.every(({ inUse }) => inUse === 0));
     await pool.shutdown(0);
   });
 });

@@ -61,6 +61,13 @@ describe('the client of a language model', () => {
     expect(stub.requests[0]).toMatchObject({ path: '/v1/chat/completions', key: keys[0] });
   });
 
+  it('sends the one key that it holds, in one header, and no other', async () => {
+    await setUp()().client.chat('small', hello);
+    const { authorization, ...others } = stub.requests[0]?.headers ?? {};
+    expect(authorization).toBe(`Bearer ${keys[0]}`);
+    expect(JSON.stringify([others, stub.requests[0]?.body])).not.toContain('secret');
+  });
+
   it('never uses a key twice at once, over replicas, and spreads the calls over all keys', async () => {
     const replica = setUp();
     const clients = [replica().client, replica().client];
@@ -87,7 +94,7 @@ describe('the client of a language model', () => {
       const { client, pool } = replica();
       await client.chat('small', hello);
       expect(stub.requests.map(({ key }) => key)).toEqual(keys);
-      const [one, two, three] = await replica().pool.members();
+      const [one, two, three] = (await replica().pool.inspect()).members;
       for (const state of [one, two]) {
         expect(state?.restsMs).toBeGreaterThan(60_000);
         expect(state?.restsMs).toBeLessThanOrEqual(90_000);
@@ -104,7 +111,7 @@ describe('the client of a language model', () => {
     refuseBut('sk-secret-two', status);
     for (let n = 0; n < 4; n += 1) await client.chat('small', hello);
     expect(stub.requests).toHaveLength(6); // one look at each of the two
-    expect((await pool.members()).map(({ quarantine }) => quarantine)).toEqual([
+    expect((await pool.inspect()).members.map(({ quarantine }) => quarantine)).toEqual([
       String(status),
       undefined,
       String(status),
@@ -150,7 +157,7 @@ describe('the client of a language model', () => {
     stub.treat = () => ({ kind: 'answer', afterMs: 60_000 });
     await expect(client.chat('small', hello)).rejects.toMatchObject({ code: 'llm_unavailable' });
     await eventually(() => stub.requests.every(({ aborted }) => aborted));
-    expect((await pool.members()).map(({ inUse }) => inUse)).toEqual([0, 0, 0]);
+    expect((await pool.inspect()).members.map(({ inUse }) => inUse)).toEqual([0, 0, 0]);
   });
 
   it('aborts a request whose caller has gone, or whose lease is lost', async () => {
@@ -172,7 +179,11 @@ describe('the client of a language model', () => {
   it('counts what was used against the minute of the key that was used', async () => {
     const { client, pool } = setUp({ tokensPerMinute: 100 })(); // an answer is a hundred
     await client.chat('small', hello);
-    expect((await pool.members()).map(({ restsMs }) => restsMs > 0)).toEqual([true, false, false]);
+    expect((await pool.inspect()).members.map(({ restsMs }) => restsMs > 0)).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 });
 

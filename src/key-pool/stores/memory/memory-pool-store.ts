@@ -7,7 +7,7 @@ import {
   type RoomChoice,
   SystemClock,
 } from '../../../lock/index.js';
-import type { MemberState, PoolStore, PoolTerms } from '../../pool-store.js';
+import type { PoolState, PoolStore, PoolTerms, RestReason } from '../../pool-store.js';
 import { MemberBudget } from './member-budget.js';
 
 interface Member {
@@ -72,18 +72,22 @@ export class MemoryPoolStore extends MemoryPermitStore implements PoolStore {
     this.pools.member(pool, fingerprint).budget.add(this.poolClock.now().monoMs, { tokens });
   }
 
-  async members(pool: string): Promise<readonly MemberState[]> {
+  async inspect(pool: string): Promise<PoolState> {
     const { monoMs } = this.poolClock.now();
     const held = await this.holders(pool);
-    return this.terms.members.map((member) => {
+    const members = this.terms.members.map((member) => {
       const known = this.pools.member(pool, member);
+      const { ms, why } = restOf(known, this.terms, monoMs);
       return {
         member,
         inUse: held.filter(({ permit }) => permit === member).length,
-        restsMs: restsMs(known, this.terms, monoMs),
+        restsMs: ms,
+        restsWhy: why,
         quarantine: known.quarantine,
       };
     });
+    const queued = this.pools.permits.lines.get(pool)?.length ?? 0;
+    return { concurrency: this.terms.concurrency, queued, members };
   }
 
   close(): void {}
@@ -102,9 +106,9 @@ class MembersRoom implements MemoryRoom {
     for (const fingerprint of this.terms.members) {
       const member = this.pools.member(pool, fingerprint);
       if (member.quarantine !== undefined) continue;
-      const rests = restsMs(member, this.terms, monoMs);
-      if (rests > 0) {
-        returns.push(rests);
+      const { ms } = restOf(member, this.terms, monoMs);
+      if (ms > 0) {
+        returns.push(ms);
         continue;
       }
       mayLetGo = true;
@@ -125,11 +129,17 @@ class MembersRoom implements MemoryRoom {
   }
 }
 
-function restsMs({ restsUntilMs, budget }: Member, terms: PoolTerms, nowMs: number): number {
-  return Math.max(
-    0,
-    restsUntilMs - nowMs,
-    budget.returnsMs(nowMs, 'requests', terms.requestsPerMinute),
-    budget.returnsMs(nowMs, 'tokens', terms.tokensPerMinute),
-  );
+/** How long it rests yet, and which reason lasts longest. */
+function restOf(
+  { restsUntilMs, budget }: Member,
+  { requestsPerMinute, tokensPerMinute }: PoolTerms,
+  nowMs: number,
+): { readonly ms: number; readonly why: RestReason | undefined } {
+  const reasons: [RestReason, number][] = [
+    ['told', restsUntilMs - nowMs],
+    ['requests', budget.returnsMs(nowMs, 'requests', requestsPerMinute)],
+    ['tokens', budget.returnsMs(nowMs, 'tokens', tokensPerMinute)],
+  ];
+  const ms = Math.max(0, ...reasons.map(([, lasts]) => lasts));
+  return { ms, why: reasons.find(([, lasts]) => lasts > 0 && lasts === ms)?.[0] };
 }

@@ -64,13 +64,16 @@ local function use_returns_ms(slots, part, limit, now_ms)
   return returns
 end
 
--- How long a member rests yet, in ms; 0: it does not.
+-- How long a member rests yet, in ms, and which reason lasts longest (told, requests, tokens); 0 and '': it does
+-- not rest.
 local function member_rests_ms(known, member, requests_limit, tokens_limit, now_ms)
   local slots = read_use(known['use:' .. member], now_ms)
-  return math.max(
-    0,
-    (tonumber(known['rest:' .. member]) or 0) - now_ms,
-    use_returns_ms(slots, 2, requests_limit, now_ms),
-    use_returns_ms(slots, 3, tokens_limit, now_ms)
-  )
+  local rests, why = 0, ''
+  local function consider(ms, reason)
+    if ms > rests then rests, why = ms, reason end
+  end
+  consider((tonumber(known['rest:' .. member]) or 0) - now_ms, 'told')
+  consider(use_returns_ms(slots, 2, requests_limit, now_ms), 'requests')
+  consider(use_returns_ms(slots, 3, tokens_limit, now_ms), 'tokens')
+  return rests, why
 end

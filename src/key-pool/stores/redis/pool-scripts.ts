@@ -19,5 +19,5 @@ export const poolScripts = {
   quarantine: script('./quarantine-member.lua'),
   readmit: script('./readmit-member.lua'),
   spend: script('./spend-tokens.lua'),
-  list: script('./list-members.lua'),
+  state: script('./pool-state.lua'),
 };

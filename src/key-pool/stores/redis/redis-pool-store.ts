@@ -1,5 +1,5 @@
 import { RedisPermitStore, type RedisPermitStoreOptions } from '../../../lock/index.js';
-import type { MemberState, PoolStore, PoolTerms } from '../../pool-store.js';
+import type { PoolState, PoolStore, PoolTerms, RestReason } from '../../pool-store.js';
 import { membersRoom, membersRoomConstants, poolScripts } from './pool-scripts.js';
 
 /** What a Redis pool store is made of. */
@@ -11,6 +11,8 @@ export interface RedisPoolStoreOptions extends Pick<RedisPermitStoreOptions, 'cl
    */
   readonly prefix?: string | undefined;
 }
+
+type MemberAnswer = [inUse: number, restsMs: number, restsWhy: RestReason | '', out: string];
 
 /** Pools on Redis, for all replicas that share it. One round trip per call; all throw LockUnavailableError. */
 export class RedisPoolStore extends RedisPermitStore implements PoolStore {
@@ -38,14 +40,17 @@ export class RedisPoolStore extends RedisPermitStore implements PoolStore {
     await this.ask(pool, poolScripts.spend, [member, Math.ceil(tokens)]);
   }
 
-  async members(pool: string): Promise<readonly MemberState[]> {
-    const answers = await this.ask(pool, poolScripts.list, argsOf(this.terms));
-    return (answers as [number, number, string][]).map(([inUse, restsMs, why], index) => ({
+  async inspect(pool: string): Promise<PoolState> {
+    const answer = await this.ask(pool, poolScripts.state, argsOf(this.terms));
+    const [queued, ...answers] = answer as [number, ...MemberAnswer[]];
+    const members = answers.map(([inUse, restsMs, restsWhy, out], index) => ({
       member: this.terms.members[index] ?? '',
       inUse,
       restsMs,
-      quarantine: why === '' ? undefined : why,
+      restsWhy: restsWhy === '' ? undefined : restsWhy,
+      quarantine: out === '' ? undefined : out,
     }));
+    return { concurrency: this.terms.concurrency, queued, members };
   }
 }
 
