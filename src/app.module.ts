@@ -4,7 +4,13 @@ import { AdministrationModule } from './administration/index.js';
 import { ArchiveModule } from './archive/index.js';
 import { APP_CONFIG, type AppConfig, ConfigModule } from './config/index.js';
 import { ConversationsModule } from './conversations/index.js';
-import { Database, DatabaseModule, InstanceLock, InstanceModule } from './database/index.js';
+import {
+  Database,
+  DatabaseModule,
+  highestFence,
+  InstanceLock,
+  InstanceModule,
+} from './database/index.js';
 import { DocumentsModule } from './documents/index.js';
 import { HealthModule } from './health/index.js';
 import { Drain, HttpModule, PROBLEM_MEDIA_TYPE, translate } from './http/index.js';
@@ -41,7 +47,7 @@ export class AppModule implements OnModuleDestroy {
         }),
         RedisModule,
         LockModule.forRootAsync({
-          inject: [APP_CONFIG, RedisClients],
+          inject: [APP_CONFIG, RedisClients, Database],
           useFactory: lockOptions,
           exceptionFilter: false, // ProblemFilter answers lock errors with the same mapping
         }),
@@ -67,12 +73,17 @@ export class AppModule implements OnModuleDestroy {
 /** No lock of the service has a longer TTL than this, or LOCK_TTL_MS where that is more. */
 const leastLongestTtlMs = 5_000;
 
-function lockOptions(config: AppConfig, clients: RedisClients): LockModuleOptions {
+async function lockOptions(
+  config: AppConfig,
+  clients: RedisClients,
+  database: Database,
+): Promise<LockModuleOptions> {
   const { store: _store, prefix: _prefix, ...defaults } = config.lock;
   return {
     store: lockStoreOption(config, clients),
     instanceId: config.instanceId,
     shutdownGraceMs: 0, // the drain has waited before
+    highestFence: await highestFence(database),
     ...defaults,
   };
 }

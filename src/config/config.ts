@@ -87,6 +87,8 @@ export interface AppConfig {
   readonly lock: {
     readonly store: LockStoreKind;
     readonly prefix: string;
+    /** Added to every fence of the store. */
+    readonly fenceBase: number;
     readonly ttlMs: number;
     readonly waitMs: number;
     readonly maxHoldMs: number;

@@ -124,6 +124,9 @@ export class Env {
   )
   LOCK_PREFIX: string = 'lock:';
 
+  @WholeNumber(0, 2 ** 52)
+  LOCK_FENCE_BASE: number = 0;
+
   @WholeNumber(100, aDay)
   LOCK_TTL_MS: number = 30_000;
 

@@ -36,6 +36,7 @@ describe('the settings', () => {
       lock: {
         store: 'memory',
         prefix: 'lock:',
+        fenceBase: 0,
         ttlMs: 30_000,
         waitMs: 0,
         maxHoldMs: 600_000,

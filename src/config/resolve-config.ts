@@ -54,6 +54,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     lock: {
       store: lockStore(env),
       prefix: env.LOCK_PREFIX,
+      fenceBase: env.LOCK_FENCE_BASE,
       ttlMs: env.LOCK_TTL_MS,
       waitMs: env.LOCK_WAIT_MS,
       maxHoldMs: env.LOCK_MAX_HOLD_MS,

@@ -5,6 +5,7 @@ export { DatabaseModule } from './database.module.js';
 export { Database } from './database.js';
 export { type DatabaseDialect } from './dialect.js';
 export { guardedWrite } from './guarded-write.js';
+export { highestFence } from './highest-fence.js';
 export { InstanceLock } from './instance-lock.js';
 export { InstanceModule } from './instance.module.js';
 export { migrate } from './migrate.js';

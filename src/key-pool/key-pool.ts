@@ -1,5 +1,6 @@
 import {
   type Clock,
+  FenceRule,
   GrantEngine,
   type Lease,
   LockBusyError,
@@ -87,8 +88,15 @@ export class KeyPool {
     }
     const { ttlMs = 15_000, maxHoldMs } = options;
     const defaults = resolveLockOptions({ ttlMs, ...(maxHoldMs !== undefined && { maxHoldMs }) });
-    const events = new LockEventBus();
-    this.engine = new GrantEngine({ store, clock, events, label, defaults, ttlStepMs: 1 });
+    this.engine = new GrantEngine({
+      store,
+      clock,
+      events: new LockEventBus(),
+      label,
+      defaults,
+      ttlStepMs: 1,
+      fences: new FenceRule(), // nothing is written under a key's fence
+    });
   }
 
   /**

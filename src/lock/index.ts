@@ -1,5 +1,6 @@
 /** The only door of the lock module, for features and for other teams. */
 export { type CancelTimer, type Clock, type Instant, SystemClock } from './core/clock.js';
+export { type FenceOptions, FenceRule } from './core/fence-rule.js';
 export { GrantEngine, type GrantEngineOptions } from './core/grant-engine.js';
 export { currentLease } from './core/lock-context.js';
 export type { Lease, ReleaseOutcome } from './core/lease.js';

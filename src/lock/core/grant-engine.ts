@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { Acquirer } from './acquirer.js';
-import type { Clock } from './clock.js';
+import { type Clock, plusMs } from './clock.js';
+import type { FenceRule } from './fence-rule.js';
 import { Hold, sharedHold } from './hold.js';
 import { HoldStatistics } from './hold-statistics.js';
 import type { HeldLease, Lease } from './lease.js';
@@ -9,7 +11,7 @@ import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
 import { checkTtlStep, type LockOptions, resolveLockOptions } from './lock-options.js';
 import type { GrantStore } from './lock-store.js';
-import { LockBusyError, LockReentryError } from './lock.errors.js';
+import { LockBusyError, LockOptionsError, LockReentryError } from './lock.errors.js';
 import { newProcessId, type Owner } from './owner-token.js';
 import { Tries } from './tries.js';
 import { verdictWithin } from './with-deadline.js';
@@ -42,6 +44,7 @@ export interface GrantEngineOptions {
   readonly defaults: LockOptions;
   /** The shortest life that the store can count, in ms. */
   readonly ttlStepMs: number;
+  readonly fences: FenceRule;
 }
 
 /**
@@ -56,17 +59,19 @@ export class GrantEngine {
   readonly acquirer: Acquirer;
 
   private readonly clock: Clock;
+  private readonly fences: FenceRule;
   private readonly ttlStepMs: number;
 
   /** @throws LockOptionsError for a default TTL that the store cannot count */
-  constructor({ store, clock, events, label, defaults, ttlStepMs }: GrantEngineOptions) {
+  constructor({ store, clock, events, label, defaults, ttlStepMs, fences }: GrantEngineOptions) {
     checkTtlStep(defaults.ttlMs, ttlStepMs);
     this.defaults = defaults;
     this.ttlStepMs = ttlStepMs;
     this.clock = clock;
+    this.fences = fences;
     this.owner = { process: newProcessId(), label };
     const statistics = new HoldStatistics();
-    this.desk = new LeaseDesk(store, clock, events, ttlStepMs, (name, heldMs) =>
+    this.desk = new LeaseDesk(store, clock, events, fences, ttlStepMs, (name, heldMs) =>
       statistics.record(nameFamily(name), heldMs),
     );
     this.tries = new Tries(store, clock, this.owner, this.desk);
@@ -120,6 +125,26 @@ export class GrantEngine {
   /** What the store answers to a look at it, within the time of a command. @throws LockUnavailableError */
   answer<T>(name: string, operation: Promise<T>): Promise<T> {
     return verdictWithin(operation, this.clock, this.defaults.commandTimeoutMs, name);
+  }
+
+  /**
+   * Takes something that nobody has ever had, and lets it go, to see what fences the store mints. Two
+   * commands; none where there is no earlier fence to compare with.
+   * @throws LockOptionsError where they are too low; LockUnavailableError
+   */
+  async checkFences(): Promise<void> {
+    if (!this.fences.hasEarlier) return;
+    const { commandTimeoutMs } = this.defaults;
+    const attempt = this.tries.newAttempt(`fence:${randomUUID()}`, this.defaults);
+    try {
+      const { reply } = await attempt.send(commandTimeoutMs);
+      // Waited for, within bounds: a process that does not start may end at once.
+      await attempt.undo(plusMs(this.clock.now(), commandTimeoutMs));
+      const why = reply.status === 'granted' && this.fences.objection(this.fences.of(reply.fence));
+      if (why) throw new LockOptionsError(`Locks cannot be used, as a new one shows: ${why}`);
+    } finally {
+      this.desk.undo(attempt);
+    }
   }
 
   /** Stops granting, lets holders finish for up to `graceMs`, aborts and releases the rest. Never rejects. */

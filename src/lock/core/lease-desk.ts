@@ -1,5 +1,6 @@
 import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
+import type { FenceRule } from './fence-rule.js';
 import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
 import { checkBounds, checkTtlStep, driftMarginMs, type LockOptions } from './lock-options.js';
@@ -9,6 +10,8 @@ import { Watchdog } from './watchdog.js';
 import { withDeadline } from './with-deadline.js';
 
 type Granted = Extract<AcquireReply, { status: 'granted' }>;
+
+const LATE = 'the grant arrived with less than half of its TTL left and was given back';
 
 /** Keeps all leases of one engine from grant to release. */
 export class LeaseDesk implements LeaseKeeper {
@@ -22,6 +25,7 @@ export class LeaseDesk implements LeaseKeeper {
     private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly events: LockEventBus,
+    private readonly fences: FenceRule,
     private readonly ttlStepMs: number,
     /** The work under a lease is over, after so many ms. */
     private readonly onClosed: (name: string, heldMs: number) => void,
@@ -31,20 +35,22 @@ export class LeaseDesk implements LeaseKeeper {
   }
 
   /**
-   * Turns a grant into a lease under watch; null (and the grant undone) when its reply took so long
-   * that less than half of the TTL is left.
+   * Turns a grant into a lease under watch. Or says why it is undone: its reply took so long that less
+   * than half of the TTL is left, or its fence is too low for the data.
    */
   admit(
     attempt: Attempt,
-    { fence, permit, storeTimeMs }: Granted,
+    { fence: minted, permit, storeTimeMs }: Granted,
     sentAt: Instant,
     options: LockOptions,
-  ): HeldLease | null {
+  ): { readonly lease: HeldLease } | { readonly refused: string } {
     const { name, token, ttlMs } = attempt.terms;
     const left = ttlMs - driftMarginMs(ttlMs) - elapsedMs(sentAt, this.clock.now());
-    if (left < ttlMs / 2) {
+    const fence = this.fences.of(minted);
+    const refused = left < ttlMs / 2 ? LATE : this.fences.objection(fence);
+    if (refused !== undefined) {
       this.undo(attempt);
-      return null;
+      return { refused };
     }
     attempt.handOver();
     const { maxHoldMs, commandTimeoutMs } = options;
@@ -53,7 +59,7 @@ export class LeaseDesk implements LeaseKeeper {
     const lease = new HeldLease(terms, attempt, this.clock, this);
     this.held.add(lease);
     this.watchdog.watch(lease);
-    return lease;
+    return { lease };
   }
 
   /** Undoes in the background what an abandoned attempt may leave behind. */

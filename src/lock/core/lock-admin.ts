@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import type { FenceRule } from './fence-rule.js';
 import type { LockStore, StoredLock } from './lock-store.js';
 import { type Owner, parseToken } from './owner-token.js';
 import { verdictWithin } from './with-deadline.js';
@@ -36,6 +37,7 @@ export class LockAdmin {
     private readonly store: LockStore,
     private readonly clock: Clock,
     private readonly process: string,
+    private readonly fences: FenceRule,
     private readonly timeoutMs: number,
   ) {}
 
@@ -46,7 +48,7 @@ export class LockAdmin {
 
   async inspect(name: string): Promise<LockState | null> {
     const stored = await this.bounded(name, this.store.inspect(name));
-    return stored && lockState(name, stored);
+    return stored && this.state(name, stored);
   }
 
   async *list(): AsyncGenerator<LockState, void, undefined> {
@@ -54,7 +56,7 @@ export class LockAdmin {
     for (;;) {
       const page = await this.bounded(undefined, pages.next());
       if (page.done) return;
-      for (const { name, ...stored } of page.value) yield lockState(name, stored);
+      for (const { name, ...stored } of page.value) yield this.state(name, stored);
     }
   }
 
@@ -78,11 +80,12 @@ export class LockAdmin {
     }
   }
 
+  private state(name: string, { token, fence: minted, ...state }: StoredLock): LockState {
+    const fence = minted === undefined ? undefined : this.fences.of(minted);
+    return { name, holder: parseToken(token), fence, ...state };
+  }
+
   private bounded<T>(name: string | undefined, operation: Promise<T>): Promise<T> {
     return verdictWithin(operation, this.clock, this.timeoutMs, name);
   }
-}
-
-function lockState(name: string, { token, ...state }: StoredLock): LockState {
-  return { name, holder: parseToken(token), ...state };
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type Clock, SystemClock } from './clock.js';
+import { type FenceOptions, FenceRule } from './fence-rule.js';
 import { type AcquireOptions, GrantEngine, type RunOptions, runUnder } from './grant-engine.js';
 import { Hold, sharedHold } from './hold.js';
 import type { Lease } from './lease.js';
@@ -21,7 +22,7 @@ export type { AcquireOptions, RunOptions } from './grant-engine.js';
 export type LockNames = string | LockName | readonly (string | LockName)[];
 
 /** What an engine is made of. */
-export interface LockManagerOptions {
+export interface LockManagerOptions extends FenceOptions {
   readonly store: LockStore;
   /**
    * Shown as the holder's label.
@@ -54,6 +55,7 @@ export class LockManager {
     instanceId = hostname(),
     defaults,
     clock = new SystemClock(),
+    ...fenceOptions
   }: LockManagerOptions) {
     if (
       typeof instanceId !== 'string' ||
@@ -65,18 +67,21 @@ export class LockManager {
     this.store = store;
     this.defaults = resolveLockOptions(defaults);
     const { ttlStepMs } = store.capabilities;
+    const fences = new FenceRule(fenceOptions, store);
     const parts = {
       clock,
       events: this.events,
       label: instanceId,
       defaults: this.defaults,
       ttlStepMs,
+      fences,
     };
     this.engine = new GrantEngine({ store, ...parts });
     const { owner, desk, tries, acquirer } = this.engine;
     this.permits = new Semaphores(store, parts);
     this.sets = new SetAcquirer(store, clock, desk, tries, acquirer);
-    this.admin = new LockAdmin(store, clock, owner.process, this.defaults.commandTimeoutMs);
+    const { commandTimeoutMs } = this.defaults;
+    this.admin = new LockAdmin(store, clock, owner.process, fences, commandTimeoutMs);
   }
 
   /** Checks the store. Call it before the first lock. @throws with thing, cause and fix */
@@ -86,11 +91,13 @@ export class LockManager {
 
   /**
    * What may break locks although they work now, as far as the store's servers tell: a sentence each, for
-   * people, with cause and fix.
+   * people, with cause and fix. With a `highestFence` it takes and releases a lock of its own.
    * @throws LockOptionsError where locks cannot work; LockUnavailableError where nobody answers in time
    */
-  check(): Promise<readonly string[]> {
-    return this.admin.check();
+  async check(): Promise<readonly string[]> {
+    const findings = await this.admin.check();
+    await this.engine.checkFences();
+    return findings;
   }
 
   /**

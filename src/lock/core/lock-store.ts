@@ -105,7 +105,7 @@ export interface StoreCapabilities {
   readonly fairWaiting: boolean;
   /** A grant counts only after more than one server has it. */
   readonly confirmedGrants: boolean;
-  /** Fences go on rising after the store has lost all its data, while its clocks are right. */
+  /** Fences go on rising after the store has lost all its data, while its clocks are right: they are a clock's microseconds. */
   readonly fencesSurviveLoss: boolean;
   /** TTLs, tickets and turns go by the store's clock, never by a client's. */
   readonly serverTime: boolean;

@@ -1,3 +1,4 @@
+import type { FenceRule } from './fence-rule.js';
 import {
   type AcquireOptions,
   type GrantEngine,
@@ -30,6 +31,7 @@ export class Semaphore {
     readonly permits: number,
     private readonly engine: GrantEngine,
     private readonly store: PermitStore,
+    private readonly fences: FenceRule,
   ) {}
 
   /**
@@ -66,7 +68,7 @@ export class Semaphore {
     const held = await this.engine.answer(this.name, this.store.holders(this.name));
     return held.map(({ token, fence, remainingMs }) => ({
       holder: parseToken(token),
-      fence,
+      fence: this.fences.of(fence),
       remainingMs,
     }));
   }

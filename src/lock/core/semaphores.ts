@@ -29,7 +29,7 @@ export class Semaphores {
       );
     }
     const { engine, store } = this.kindOf(name, permits);
-    return new Semaphore(name, permits, engine, store);
+    return new Semaphore(name, permits, engine, store, this.parts.fences);
   }
 
   async shutdown(graceMs: number): Promise<void> {

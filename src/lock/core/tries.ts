@@ -44,12 +44,9 @@ export class Tries {
     try {
       const { reply, sentAt } = await attempt.send(timeoutMs, signal, send);
       if (reply.status === 'busy') return { kind: 'busy', reply };
-      const lease = this.desk.admit(attempt, reply, sentAt, options);
-      if (lease) return { kind: 'granted', lease };
-      const error = new LockUnavailableError(
-        attempt.terms.name,
-        'the grant arrived with less than half of its TTL left and was given back',
-      );
+      const admitted = this.desk.admit(attempt, reply, sentAt, options);
+      if ('lease' in admitted) return { kind: 'granted', lease: admitted.lease };
+      const error = new LockUnavailableError(attempt.terms.name, admitted.refused);
       return { kind: 'trouble', error, spent: true };
     } catch (error) {
       if (error instanceof LockUnavailableError) return { kind: 'trouble', error, spent: false };

@@ -1,10 +1,11 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
+import type { FenceOptions } from '../core/fence-rule.js';
 import type { LockOptions } from '../core/lock-options.js';
 import { DEFAULT_LOCK_INSTANCE } from './lock.tokens.js';
 import type { LockStoreOption } from './store.factory.js';
 
 /** The settings of one lock instance. The lock options are the defaults of all its calls. */
-export interface LockModuleOptions extends Partial<LockOptions> {
+export interface LockModuleOptions extends Partial<LockOptions>, FenceOptions {
   readonly store: LockStoreOption;
   /**
    * Shown as the holder's label, for people.

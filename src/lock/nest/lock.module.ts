@@ -59,8 +59,22 @@ function complete(definition: DynamicModule, extras: LockModuleExtras): DynamicM
     {
       provide: token,
       inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: ({ store, instanceId, shutdownGraceMs, ...defaults }: LockModuleOptions) =>
-        new LockService({ store: createLockStore(store), instanceId, shutdownGraceMs, defaults }),
+      useFactory: ({
+        store,
+        instanceId,
+        shutdownGraceMs,
+        fenceBase,
+        highestFence,
+        ...defaults
+      }: LockModuleOptions) =>
+        new LockService({
+          store: createLockStore(store),
+          instanceId,
+          shutdownGraceMs,
+          fenceBase,
+          highestFence,
+          defaults,
+        }),
     },
   ];
   const exported = [token];
