@@ -4,8 +4,11 @@ import { LockOptionsError } from './lock.errors.js';
 /** With it, fences that are a clock's microseconds stay exact numbers (below 2^53) until the year 2112. */
 const MOST_BASE = 2n ** 52n;
 
-/** By how much the clocks of two servers may differ, in the unit of fences that are a clock's time: microseconds. */
-const CLOCKS_APART = 60_000_000n;
+/**
+ * By how much fences that are a clock's time (in us) may be behind the highest: a day, as long as a store keeps
+ * the last fence of a name. One clock that was stepped for a while must not shut out all names.
+ */
+const CLOCKS_APART = 86_400_000_000n;
 
 /** What makes the fences of one store comparable with those of another. */
 export interface FenceOptions {
@@ -18,8 +21,8 @@ export interface FenceOptions {
   /**
    * The highest fence in the data that these locks guard, where the application knows it. A grant whose
    * fence is not above it is given back, and `check` refuses a store that mints so low: its holders'
-   * writes would all be refused. Where fences are made of a clock's time they may be a minute behind, as
-   * clocks may; that heals by itself.
+   * writes would all be refused. Where fences are made of a clock's time they may be a day behind: a clock
+   * that was stepped concerns the names that were written meanwhile, and heals by itself.
    */
   readonly highestFence?: bigint | undefined;
 }
