@@ -4,6 +4,7 @@ import type { ReleaseOutcome } from '../core/lease.js';
 import { LockBusyError, LockUnavailableError } from '../core/lock.errors.js';
 import { LockService } from './lock.service.js';
 
+/** Or the TTL of the locks it stands for, where that is less: a store need not be made for longer ones. */
 const PROBE_TTL_MS = 3_000;
 
 /** Tells whether locks can be had, by taking one. For readiness checks. */
@@ -34,7 +35,8 @@ export class LockHealth {
 
   private async tryOnce(): Promise<ReleaseOutcome> {
     try {
-      const lease = await this.locks.acquire(this.name, { ttlMs: PROBE_TTL_MS, waitMs: 0 });
+      const ttlMs = Math.min(PROBE_TTL_MS, this.locks.defaults.ttlMs);
+      const lease = await this.locks.acquire(this.name, { ttlMs, waitMs: 0 });
       return await lease.release();
     } catch (error) {
       if (!(error instanceof LockBusyError)) throw error;

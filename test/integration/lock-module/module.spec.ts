@@ -23,7 +23,6 @@ import {
   redisLockClientOptions,
   WithLock,
 } from '../../../src/lock/index.js';
-import { FaultyStore } from '../../../src/lock/testing/faulty-store.js';
 import { eventually } from '../../support/eventually.js';
 import { startRedis } from '../../support/redis.js';
 
@@ -251,43 +250,5 @@ describe('the shutdown of an application', () => {
     await app.close();
     expect(await failure).toMatchObject({ code: 'LOCK_LOST', reason: 'SHUTDOWN' });
     expect(await store.inspect('a')).toBeNull();
-  });
-});
-
-describe('LockHealth', () => {
-  it('takes a real lock and gives it back, once for callers at the same time', async () => {
-    const store = new FaultyStore(new MemoryLockStore());
-    const app = await withStore({ store });
-    const health = app.get(LockHealth);
-    await Promise.all([health.probe(), health.probe(), health.probe()]);
-    expect(store.asked).toEqual(['tryAcquire', 'release']);
-    await health.probe();
-    expect(store.asked).toHaveLength(4);
-    await app.close();
-  });
-
-  it.each([
-    ['a grant', 'tryAcquire', 'refuse'],
-    ['an answer', 'tryAcquire', 'lose-request'],
-    ['a release', 'release', 'lose-request'],
-  ] as const)('fails without %s, and recovers', async (_what, operation, fault) => {
-    const store = new FaultyStore(new MemoryLockStore());
-    const app = await withStore({ store, commandTimeoutMs: 50 });
-    store.next(operation, fault);
-    await expect(app.get(LockHealth).probe()).rejects.toThrow(LockUnavailableError);
-    await eventually(() =>
-      app
-        .get(LockHealth)
-        .probe()
-        .then(() => true),
-    );
-    await app.close();
-  });
-
-  it('fails once the application shuts down', async () => {
-    const app = await withStore({});
-    await app.get(LockService).shutdown(0);
-    await expect(app.get(LockHealth).probe()).rejects.toThrow(/shutting down/);
-    await app.close();
   });
 });
