@@ -16,10 +16,10 @@ async function witness(testimony) {
     const at = Number(process.hrtime.bigint()) / 1e6;
     const { name, fence, remainingMs } = lease;
     const until = at + remainingMs;
-    const line = { kind, at, until, name, fence: String(fence), pid: process.pid };
+    const line = { kind, at, until, name, fence: fence.toString(), pid: process.pid };
     writeSync(testimony, `${JSON.stringify(line)}\n`);
   };
-  after(LeaseDesk, 'admit', (_desk, lease) => lease && say('held', lease));
+  after(LeaseDesk, 'admit', (_desk, { lease }) => lease && say('held', lease));
   after(HeldLease, 'renewed', (lease) => lease.isHeld && say('held', lease));
   // Both come before anything is sent that frees the lock.
   after(HeldLease, 'lose', (lease) => say('left', lease));
