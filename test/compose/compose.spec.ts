@@ -18,6 +18,30 @@ const engine = await Engine.start();
 if (typeof engine === 'string') say(`The compose stack is not tested: ${engine}`);
 const describeHere = typeof engine === 'string' ? describe.skip : describe;
 
+const numbered = (prefix: string, suffix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index + 1}${suffix}`).join();
+
+/** What the compose file's comments say to set with each of its profiles. */
+const profiles = {
+  sentinel: { REDIS_URL: '', REDIS_SENTINELS: numbered('sentinel-', ':26379', 3) },
+  cluster: { REDIS_URL: '', REDIS_CLUSTER_NODES: numbered('redis-node-', ':6379', 3) },
+  redlock: { LOCK_STORE: 'redlock', REDLOCK_URLS: numbered('redis://redlock-', ':6379', 5) },
+  etcd: { LOCK_STORE: 'etcd', ETCD_ENDPOINTS: numbered('http://etcd-', ':2379', 3) },
+};
+
+beforeAll(async () => {
+  if (typeof engine === 'string') return;
+  const startedAt = performance.now();
+  const made = await ensureImages(engine, Object.keys(profiles));
+  if (made.length > 0)
+    say(`No image registry: made ${made.join(', ')} of this machine's packages.`);
+  say(`Images ready after ${seconds(performance.now() - startedAt)}.`);
+}, 15 * minutes);
+
+afterAll(async () => {
+  if (typeof engine !== 'string') await engine.stop();
+}, 3 * minutes);
+
 describeHere('the compose stack', () => {
   let stack: Stack;
   let documents: DocumentsClient;
@@ -25,10 +49,6 @@ describeHere('the compose stack', () => {
   beforeAll(async () => {
     if (typeof engine === 'string') return;
     const startedAt = performance.now();
-    const made = await ensureImages(engine);
-    if (made.length > 0)
-      say(`No image registry: made ${made.join(', ')} of this machine's packages.`);
-    const builtAt = performance.now();
     stack = await Stack.up(engine, 3, {
       LOCK_TTL_MS: String(ttlMs),
       DEMO_STEP_DELAY_MS: '300',
@@ -37,15 +57,10 @@ describeHere('the compose stack', () => {
       ARCHIVE_CRON: '*/2 * * * * *',
     });
     documents = new DocumentsClient(stack);
-    say(
-      `Images ready after ${seconds(builtAt - startedAt)}, built and healthy ${seconds(performance.now() - builtAt)} later.`,
-    );
-  }, 15 * minutes);
+    say(`Built and healthy after ${seconds(performance.now() - startedAt)}.`);
+  }, 10 * minutes);
 
-  afterAll(async () => {
-    await stack?.down();
-    if (typeof engine !== 'string') await engine.stop();
-  }, 3 * minutes);
+  afterAll(() => stack?.down(), 3 * minutes);
 
   /** Starts processing; resolves with the fence and the container of the replica that works. */
   const startProcessing = async (id: string): Promise<{ fence: string; holder: Container }> => {
@@ -221,4 +236,34 @@ describeHere('the compose stack', () => {
     );
     expect(repeated(ticks)).toEqual([]);
   });
+});
+
+describeHere('the compose stack with its profile', () => {
+  it.each(Object.entries(profiles))(
+    '%s: a document is processed by one at a time',
+    async (profile, settings) => {
+      if (typeof engine === 'string') return;
+      const slow = { EMBED_WORKERS: '1', DEMO_STEP_DELAY_MS: '300' };
+      const stack = await Stack.up(engine, 2, { ...slow, ...settings }, profile);
+      try {
+        const documents = new DocumentsClient(stack);
+        await documents.put('one', 'The text of one.');
+        expect(await documents.start('one')).toMatchObject({ status: 202 });
+        expect(await documents.process('one')).toMatchObject({
+          status: 423,
+          body: { code: 'lock_busy' },
+        });
+        await eventually(async () => (await documents.get('one')).state === 'ready', {
+          timeoutMs: 30_000,
+        });
+        expect(BigInt((await documents.get('one')).fence)).toBeGreaterThan(0n);
+      } catch (error) {
+        say(await stack.allLogs());
+        throw error;
+      } finally {
+        await stack.down();
+      }
+    },
+    10 * minutes,
+  );
 });

@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { parse } from 'yaml';
 import { aptInstall, findProgram } from '../../scripts/support/installed.mjs';
 import { type Engine } from './engine.js';
 
@@ -10,15 +11,26 @@ const run = promisify(execFile);
 const recipes = 'test/compose/images';
 const nodeVersion = '24.22.3';
 
-/** The images that the Dockerfile and the compose file name, without the one that is built. */
-export async function namedImages(): Promise<string[]> {
+/** What a compose file says of its services, as far as images need it. */
+interface ComposeFile {
+  readonly services: Readonly<
+    Record<
+      string,
+      { readonly image: string; readonly build?: string; readonly profiles?: readonly string[] }
+    >
+  >;
+}
+
+/** The images that the Dockerfile and the services with these profiles, or none, name; without the one that is built. */
+export async function namedImages(profiles: readonly string[]): Promise<string[]> {
   const dockerfile = await readFile('Dockerfile', 'utf8');
-  const compose = await readFile('docker-compose.yml', 'utf8');
-  const names = [
-    ...dockerfile.matchAll(/^FROM (\S+)/gm),
-    ...compose.matchAll(/^ +image: (\S+:\S+)/gm),
-  ].map(([, name = '']) => name);
-  return [...new Set(names)];
+  const bases = [...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, name = '']) => name);
+  const text = await readFile('docker-compose.yml', 'utf8');
+  const { services }: ComposeFile = parse(text, { merge: true, maxAliasCount: -1 });
+  const images = Object.values(services)
+    .filter(({ profiles: its = profiles }) => its.some((profile) => profiles.includes(profile)))
+    .flatMap(({ image, build }) => (build ? [] : [image]));
+  return [...new Set([...bases, ...images])];
 }
 
 /**
@@ -26,9 +38,9 @@ export async function namedImages(): Promise<string[]> {
  * be reached, made of the packages of this machine under the same name.
  * @returns the images that were made here
  */
-export async function ensureImages(engine: Engine): Promise<string[]> {
+export async function ensureImages(engine: Engine, profiles: readonly string[]): Promise<string[]> {
   const missing: string[] = [];
-  for (const image of await namedImages()) {
+  for (const image of await namedImages(profiles)) {
     if (await succeeds(engine.docker('image', 'inspect', image))) continue;
     // One refusal says it for all: the registry is not there.
     if (missing.length > 0 || !(await succeeds(engine.docker('pull', '--quiet', image)))) {
@@ -61,14 +73,16 @@ class StandIns {
       `postgresql-${postgres}`,
       'haproxy',
       'wget',
+      'etcd-server',
+      'etcd-client',
     );
     // The image with ChromaDB begins with the one with Node.
     for (const image of images.toSorted((a, b) => Number(isChroma(a)) - Number(isChroma(b)))) {
-      const name = image.slice(0, image.indexOf(':'));
+      const name = image.slice(image.lastIndexOf('/') + 1, image.indexOf(':'));
       if (name === 'node')
         await this.build(image, 'node', await this.nodeContext(), { BASE: slim });
       else if (isChroma(image)) await this.build(image, 'chroma', await this.chromaContext());
-      else if (['redis', 'postgres', 'haproxy'].includes(name)) {
+      else if (['redis', 'postgres', 'haproxy', 'etcd'].includes(name)) {
         await this.build(image, name, recipes, { BASE: servers, POSTGRES: postgres });
       } else throw new Error(`Nothing here says how to make a stand-in for ${image}.`);
     }
@@ -77,13 +91,16 @@ class StandIns {
   /** What the images are made of; resolves with PostgreSQL's version. */
   private async install(): Promise<string> {
     const isThere = await Promise.all(
-      ['redis-server', 'redis-cli', 'wget', 'haproxy'].map((name) =>
+      ['redis-server', 'redis-cli', 'wget', 'haproxy', 'etcd', 'etcdctl'].map((name) =>
         findProgram(name, ['/usr/sbin']),
       ),
     );
     const versions = () => readdir('/usr/lib/postgresql').catch(() => []);
     if (isThere.includes(null) || (await versions()).length === 0) {
-      await aptInstall('redis-server', 'redis-tools', 'postgresql', 'haproxy', 'wget');
+      await aptInstall(
+        ...['redis-server', 'redis-tools', 'postgresql', 'haproxy', 'wget'],
+        ...['etcd-server', 'etcd-client'],
+      );
     }
     const newest = (await versions()).toSorted((a, b) => Number(b) - Number(a))[0];
     if (newest === undefined) throw new Error('PostgreSQL could not be installed.');

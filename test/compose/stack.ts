@@ -22,26 +22,35 @@ export class Stack implements Fetcher {
     private readonly folder: string,
     readonly url: string,
     private readonly port: number,
+    private readonly profile: string | undefined,
   ) {}
 
   /**
    * Builds the image and starts everything as a user would, with `replicas` replicas.
    * @param settings what differs from the compose file in the replicas' environment
+   * @param profile of the compose file
    */
   static async up(
     engine: Engine,
     replicas: number,
     settings: Readonly<Record<string, string>>,
+    profile?: string,
   ): Promise<Stack> {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), 'stack-'));
-    const stack = new Stack(engine, folder, `http://127.0.0.1:${port}`, port);
+    const stack = new Stack(engine, folder, `http://127.0.0.1:${port}`, port, profile);
     const override = { services: { app: { environment: settings } } };
     await writeFile(stack.override, JSON.stringify(override));
-    await stack.compose('up', '--build', '--detach', '--scale', `app=${replicas}`);
-    await stack.healthy('front');
-    await stack.served(replicas);
-    return stack;
+    try {
+      await stack.compose('up', '--build', '--detach', '--scale', `app=${replicas}`);
+      await stack.healthy('front');
+      await stack.served(replicas);
+      return stack;
+    } catch (error) {
+      const logs = await stack.allLogs();
+      await stack.down();
+      throw new Error(`The stack did not start. It said: ${logs.slice(-8_000)}`, { cause: error });
+    }
   }
 
   /** Ends everything and removes its containers, networks and volumes. */
@@ -130,7 +139,8 @@ export class Stack implements Fetcher {
 
   private compose(...args: string[]): Promise<string> {
     const files = ['--file', 'docker-compose.yml', '--file', this.override];
-    return this.engine.compose(['--project-name', this.project, ...files, ...args], {
+    const chosen = this.profile === undefined ? [] : ['--profile', this.profile];
+    return this.engine.compose(['--project-name', this.project, ...files, ...chosen, ...args], {
       FRONT_PORT: String(this.port),
     });
   }
