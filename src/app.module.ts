@@ -108,7 +108,13 @@ function lockStoreOption(config: AppConfig, clients: RedisClients): LockStoreOpt
       };
     }
     case 'etcd':
-      return { kind: store, endpoints: etcd?.endpoints ?? [], prefix, callTimeoutMs };
+      return {
+        kind: store,
+        endpoints: etcd?.endpoints ?? [],
+        clientCertificate: etcd?.clientCertificate ?? undefined,
+        prefix,
+        callTimeoutMs,
+      };
     case 'zookeeper': {
       const servers = zookeeper?.servers.join() ?? '';
       return { kind: store, servers, ttlMs, prefix, callTimeoutMs };

@@ -1,16 +1,33 @@
+/** As whom Redis servers are spoken to, and whether with TLS. */
+export interface RedisAccess {
+  readonly username: string | undefined;
+  /** Secret. */
+  readonly password: string | undefined;
+  readonly tls: boolean;
+}
+
+interface Server {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Where the Redis of this service is. */
 export type RedisAddress =
   | { readonly kind: 'single'; readonly url: string }
   | {
       readonly kind: 'sentinel';
-      readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+      readonly sentinels: readonly Server[];
+      readonly sentinelAccess: RedisAccess;
       /** The primary's name as the sentinels know it. */
       readonly name: string;
+      /** To the primary. */
+      readonly access: RedisAccess;
     }
   | {
       readonly kind: 'cluster';
       /** Some nodes, through which the others are found. */
-      readonly nodes: readonly { readonly host: string; readonly port: number }[];
+      readonly nodes: readonly Server[];
+      readonly access: RedisAccess;
     };
 
 /** Where locks live. */
@@ -81,7 +98,11 @@ export interface AppConfig {
     readonly maxClockSkewMs: number;
   } | null;
   /** The members of the etcd cluster, or null where locks are elsewhere. */
-  readonly etcd: { readonly endpoints: readonly string[] } | null;
+  readonly etcd: {
+    readonly endpoints: readonly string[];
+    /** Files that show who this service is; null: nothing does. */
+    readonly clientCertificate: { readonly certFile: string; readonly keyFile: string } | null;
+  } | null;
   /** The servers of the ZooKeeper ensemble, or null where locks are elsewhere. */
   readonly zookeeper: { readonly servers: readonly string[] } | null;
   readonly lock: {

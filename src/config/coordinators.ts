@@ -1,4 +1,6 @@
+import type { AppConfig } from './config.js';
 import type { Env } from './env.dto.js';
+import { listOf } from './list-of.js';
 
 /** The lock stores that are clusters of their own, and the setting that says where each is. */
 const coordinators = [
@@ -11,6 +13,10 @@ const LEAST_TTL_MS = 1_000;
 
 /** What does not fit together about a lock store that is a cluster of its own: one sentence per mistake. */
 export function coordinatorMismatches(env: Env): string[] {
+  return [...etcdMismatches(env), ...storeMismatches(env)];
+}
+
+function storeMismatches(env: Env): string[] {
   return coordinators.flatMap(({ store, setting }) => {
     const isChosen = env.LOCK_STORE === store;
     if (isChosen && !env[setting]) {
@@ -27,7 +33,24 @@ export function coordinatorMismatches(env: Env): string[] {
   });
 }
 
-/** The entries of a list with commas; none where it is not set. */
-export function listOf(text: string | undefined): readonly string[] {
-  return text?.split(',').map((entry) => entry.trim()) ?? [];
+function etcdMismatches(env: Env): string[] {
+  const { ETCD_ENDPOINTS, ETCD_CERT_FILE, ETCD_KEY_FILE } = env;
+  if (!ETCD_CERT_FILE && !ETCD_KEY_FILE) return [];
+  if (!ETCD_CERT_FILE || !ETCD_KEY_FILE) {
+    return [
+      'Of ETCD_CERT_FILE and ETCD_KEY_FILE only one is set, but a client certificate needs its key. Set both, or none.',
+    ];
+  }
+  if (listOf(ETCD_ENDPOINTS).every((endpoint) => endpoint.startsWith('https://'))) return [];
+  return [
+    'ETCD_CERT_FILE is set, but not all of ETCD_ENDPOINTS begin with https://, so it would not be shown to them. Correct them, or empty ETCD_CERT_FILE and ETCD_KEY_FILE.',
+  ];
+}
+
+/** Where etcd is, and who this service is there. */
+export function etcdConfig(env: Env): AppConfig['etcd'] {
+  const { ETCD_ENDPOINTS, ETCD_CERT_FILE: certFile, ETCD_KEY_FILE: keyFile } = env;
+  if (!ETCD_ENDPOINTS) return null;
+  const clientCertificate = certFile && keyFile ? { certFile, keyFile } : null;
+  return { endpoints: listOf(ETCD_ENDPOINTS), clientCertificate };
 }

@@ -28,7 +28,12 @@ export function OneOf(...words: readonly string[]): PropertyDecorator {
 
 /** A text of a certain form; `expected` completes the sentence "NAME must …". */
 export function Form(pattern: RegExp, expected: string): PropertyDecorator {
-  return rule('form', expected, (value) => typeof value === 'string' && pattern.test(value));
+  return Text((text) => pattern.test(text), expected);
+}
+
+/** A text that `isRight` accepts; `expected` completes the sentence "NAME must …". */
+export function Text(isRight: (text: string) => boolean, expected: string): PropertyDecorator {
+  return rule('text', expected, (value) => typeof value === 'string' && isRight(value));
 }
 
 /** A URL with one of the schemes, such as `redis:`. */

@@ -4,10 +4,12 @@ import {
   IfSet,
   Networks,
   OneOf,
+  Text,
   TimeZone,
   UrlOf,
   WholeNumber,
 } from './env.decorators.js';
+import { isPrimaryName, isServerList } from './redis-entry.js';
 
 const aDay = 86_400_000;
 const longestTimerMs = 2 ** 31 - 1;
@@ -71,20 +73,23 @@ export class Env {
   REDIS_URL: string | undefined = undefined;
 
   @IfSet()
-  @Form(
-    /^[^\s,:]+:\d{1,5}(,\s*[^\s,:]+:\d{1,5})*$/,
-    'must be a list such as "sentinel-1:26379,sentinel-2:26379"',
+  @Text(
+    isServerList,
+    'must be a list such as "sentinel-1:26379,sentinel-2:26379"; each may be "redis://user:password@sentinel-1:26379", with "rediss://" for TLS',
   )
   REDIS_SENTINELS: string | undefined = undefined;
 
   @IfSet()
-  @Form(
-    /^[^\s,:]+:\d{1,5}(,\s*[^\s,:]+:\d{1,5})*$/,
-    'must be a list such as "redis-1:6379,redis-2:6379,redis-3:6379"',
+  @Text(
+    isServerList,
+    'must be a list such as "redis-1:6379,redis-2:6379"; each may be "redis://user:password@redis-1:6379", with "rediss://" for TLS',
   )
   REDIS_CLUSTER_NODES: string | undefined = undefined;
 
-  @Form(/^\S+$/, 'must be the name of the primary as the sentinels know it')
+  @Text(
+    isPrimaryName,
+    'must be the name of the primary as the sentinels know it; it may be "redis://user:password@mymaster", with "rediss://" for TLS',
+  )
   REDIS_SENTINEL_NAME: string = 'mymaster';
 
   @IfSet()
@@ -110,6 +115,14 @@ export class Env {
     'must be a list such as "http://etcd-1:2379,http://etcd-2:2379"',
   )
   ETCD_ENDPOINTS: string | undefined = undefined;
+
+  @IfSet()
+  @Form(/\S/, 'must be a file')
+  ETCD_CERT_FILE: string | undefined = undefined;
+
+  @IfSet()
+  @Form(/\S/, 'must be a file')
+  ETCD_KEY_FILE: string | undefined = undefined;
 
   @IfSet()
   @Form(

@@ -1,5 +1,5 @@
-import { listOf } from './coordinators.js';
 import type { Env } from './env.dto.js';
+import { listOf } from './list-of.js';
 
 /** What does not fit together about replica confirmation: one sentence per mistake. */
 export function redisWaitMismatches(env: Env): string[] {

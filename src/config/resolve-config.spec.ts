@@ -156,21 +156,80 @@ describe('the settings', () => {
     ['REDIS_WAIT_TIMEOUT_MS', '0'],
     ['REDLOCK_MAX_CLOCK_SKEW_MS', '-1'],
     ['ZOOKEEPER_SERVERS', 'zk-1:2181/chroot'],
-    ['ETCD_ENDPOINTS', 'ftp://etcd-1:2379'],
   ])('refuse %s=%j', (name, value) => {
     expect(mistakes({ [name]: value })[0]).toContain(
       `${name} is ${JSON.stringify(value)}; it must`,
     );
   });
 
-  it.each(['DATABASE_URL', 'REDIS_URL', 'CHROMA_URL'])(
-    'do not print %s, which may hold a password',
-    (name) => {
-      const [mistake = ''] = mistakes({ [name]: 'ftp://user:secret@host' });
-      expect(mistake).toContain(`${name} has a wrong value; it must be a URL`);
+  it.each([
+    'DATABASE_URL',
+    'REDIS_URL',
+    'CHROMA_URL',
+    'REDIS_SENTINELS',
+    'REDIS_SENTINEL_NAME',
+    'REDIS_CLUSTER_NODES',
+    'ETCD_ENDPOINTS',
+  ])('do not print %s, which may hold a password', (name) => {
+    for (const value of ['ftp://user:secret@host:1', 'ftp://:secret', 'user:secret@host:1']) {
+      const [mistake = ''] = mistakes({ [name]: value });
+      expect(mistake).toContain(`${name} has a wrong value; it must be `);
       expect(mistake).not.toContain('secret');
-    },
-  );
+    }
+  });
+
+  it('carry users, passwords and TLS in the addresses of Redis, in one form', () => {
+    const nobody = { username: undefined, password: undefined, tls: false };
+    const sentinels = 'rediss://watch:a%40b@s-1:1, rediss://watch:a%40b@s-2:2';
+    expect(
+      resolveConfig({ REDIS_SENTINELS: sentinels, REDIS_SENTINEL_NAME: 'redis://:p%2Fw@My.Main' })
+        .redis,
+    ).toEqual({
+      kind: 'sentinel',
+      sentinels: [
+        { host: 's-1', port: 1 },
+        { host: 's-2', port: 2 },
+      ],
+      sentinelAccess: { username: 'watch', password: 'a@b', tls: true },
+      name: 'My.Main',
+      access: { ...nobody, password: 'p/w' },
+    });
+    expect(resolveConfig({ REDIS_CLUSTER_NODES: 'rediss://a:1,rediss://b:2' }).redis).toMatchObject(
+      { kind: 'cluster', access: { ...nobody, tls: true } },
+    );
+    expect(resolveConfig({ REDIS_SENTINELS: 'a:1' }).redis).toMatchObject({
+      name: 'mymaster',
+      sentinelAccess: nobody,
+      access: nobody,
+    });
+    for (const one of ['redis://u:p@b:2', 'rediss://b:2', 'redis://:x@b:2']) {
+      expect(mistakes({ REDIS_CLUSTER_NODES: `a:1,${one}` })).toEqual([
+        expect.stringMatching(/^REDIS_CLUSTER_NODES .*Write the same in every entry\.$/),
+      ]);
+    }
+    for (const one of ['a:1/2', 'redis://u:%zz@a:1', 'redis://u:%ff@a:1', 'a:1?db=2', 'a', ':1']) {
+      expect(mistakes({ REDIS_CLUSTER_NODES: one })).toHaveLength(1);
+    }
+    for (const one of ['a b', 'redis://u:p@main:6379', 'redis://', 'u:p@main']) {
+      expect(mistakes({ REDIS_SENTINELS: 'a:1', REDIS_SENTINEL_NAME: one })).toHaveLength(1);
+    }
+  });
+
+  it('show etcd a client certificate only as a whole and over TLS', () => {
+    const files = { ETCD_CERT_FILE: '/a.pem', ETCD_KEY_FILE: '/a.key' };
+    const tls = { LOCK_STORE: 'etcd', ETCD_ENDPOINTS: 'https://a:1,https://b:2' };
+    expect(resolveConfig({ ...tls, ...files }).etcd?.clientCertificate).toEqual({
+      certFile: '/a.pem',
+      keyFile: '/a.key',
+    });
+    expect(resolveConfig(tls).etcd?.clientCertificate).toBeNull();
+    expect(mistakes({ ...tls, ETCD_KEY_FILE: '/a.key' })).toEqual([
+      expect.stringContaining('only one is set'),
+    ]);
+    expect(mistakes({ ...tls, ...files, ETCD_ENDPOINTS: 'https://a:1,b:2' })).toEqual([
+      expect.stringContaining('begin with https://'),
+    ]);
+  });
 
   it('choose the lock store by what is there', () => {
     expect(resolveConfig({ REDIS_URL: 'redis://a:1' })).toMatchObject({

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type AppConfig, type LockStoreKind, type RedisAddress } from './config.js';
+import { type AppConfig, type LockStoreKind } from './config.js';
 import { ConfigError } from './config.errors.js';
-import { coordinatorMismatches, listOf } from './coordinators.js';
+import { coordinatorMismatches, etcdConfig } from './coordinators.js';
 import { type Env } from './env.dto.js';
+import { listOf } from './list-of.js';
 import { llmConfig, llmMismatches } from './llm-config.js';
+import { redisAddress, redisAddressMismatches } from './redis-address.js';
 import { redisWaitMismatches, redlockMismatches } from './redis-stores.js';
 import { type RawEnv, readEnv } from './read-env.js';
 
@@ -49,7 +51,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     redlock: env.REDLOCK_URLS
       ? { urls: listOf(env.REDLOCK_URLS), maxClockSkewMs: env.REDLOCK_MAX_CLOCK_SKEW_MS }
       : null,
-    etcd: env.ETCD_ENDPOINTS ? { endpoints: listOf(env.ETCD_ENDPOINTS) } : null,
+    etcd: etcdConfig(env),
     zookeeper: env.ZOOKEEPER_SERVERS ? { servers: listOf(env.ZOOKEEPER_SERVERS) } : null,
     lock: {
       store: lockStore(env),
@@ -85,6 +87,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
 function mismatches(env: Env): string[] {
   const mistakes = [
     ...accessMistakes(env),
+    ...redisAddressMismatches(env),
     ...redisWaitMismatches(env),
     ...redlockMismatches(env),
     ...coordinatorMismatches(env),
@@ -148,26 +151,6 @@ function sha256(text: string): string {
 function lockStore(env: Env): LockStoreKind {
   if (env.LOCK_STORE !== undefined) return env.LOCK_STORE as LockStoreKind; // one of them, as checked
   return redisAddress(env) ? 'redis' : 'memory';
-}
-
-function redisAddress(env: Env): RedisAddress | null {
-  if (env.REDIS_URL) return { kind: 'single', url: env.REDIS_URL };
-  if (env.REDIS_CLUSTER_NODES) {
-    return { kind: 'cluster', nodes: addresses(env.REDIS_CLUSTER_NODES) };
-  }
-  if (!env.REDIS_SENTINELS) return null;
-  return {
-    kind: 'sentinel',
-    sentinels: addresses(env.REDIS_SENTINELS),
-    name: env.REDIS_SENTINEL_NAME,
-  };
-}
-
-function addresses(list: string): { host: string; port: number }[] {
-  return list.split(',').map((entry) => {
-    const [host = '', port] = entry.trim().split(':');
-    return { host, port: Number(port) };
-  });
 }
 
 /** Host and random: containers may share a host name, and a restarted process must not pass for its predecessor. */

@@ -1,6 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { APP_CONFIG, type AppConfig, type RedisAddress } from '../config/index.js';
+import {
+  APP_CONFIG,
+  type AppConfig,
+  type RedisAccess,
+  type RedisAddress,
+} from '../config/index.js';
 import {
   type RedisClient,
   redisLockClientOptions,
@@ -83,6 +88,9 @@ function connect(address: RedisAddress, given: RedisOptions): RedisClient {
       return new Redis({
         ...redisLockClientOptions,
         ...own,
+        ...accessOptions(address.access),
+        enableTLSForSentinelMode: address.access.tls,
+        ...sentinelAccessOptions(address.sentinelAccess),
         sentinels: [...address.sentinels],
         name: address.name,
         sentinelRetryStrategy: redisLockClientOptions.retryStrategy,
@@ -90,7 +98,27 @@ function connect(address: RedisAddress, given: RedisOptions): RedisClient {
     case 'cluster':
       return new Cluster([...address.nodes], {
         ...redisLockClusterOptions,
-        redisOptions: { ...redisLockClusterOptions.redisOptions, ...own },
+        redisOptions: {
+          ...redisLockClusterOptions.redisOptions,
+          ...own,
+          ...accessOptions(address.access),
+        },
       });
   }
+}
+
+function accessOptions({ username, password, tls }: RedisAccess): RedisOptions {
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls: {} }),
+  };
+}
+
+function sentinelAccessOptions({ username, password, tls }: RedisAccess): RedisOptions {
+  return {
+    ...(username !== undefined && { sentinelUsername: username }),
+    ...(password !== undefined && { sentinelPassword: password }),
+    ...(tls && { sentinelTLS: {} }),
+  };
 }

@@ -30,7 +30,7 @@ describe('a single etcd', () => {
   it('refuses a late command of a try that was undone: its lease is gone', async () => {
     const [keys, token] = [new EtcdKeys('lock:'), 'late-token.process.label'];
     const connection = new EtcdConnection(
-      parseEndpoints(etcd.endpoints),
+      { endpoints: parseEndpoints(etcd.endpoints) },
       5_000,
       new SystemClock(),
       () => undefined,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ensureEtcd } from './etcd-program.js';
 import { freePort } from './free-port.js';
+import type { Certificates } from './certificates.js';
 import { ServerProcess } from './server-process.js';
 
 const run = promisify(execFile);
@@ -30,21 +31,34 @@ export interface EtcdCluster {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster of `size` members and waits until all of them serve. */
-export async function startEtcd(size = 1): Promise<EtcdCluster> {
+/**
+ * Starts a cluster of `size` members and waits until all of them serve. With `files` they speak TLS, and
+ * only with clients that show a certificate of the same authority.
+ */
+export async function startEtcd(size = 1, files?: Certificates): Promise<EtcdCluster> {
   const program = await ensureEtcd();
   const directory = await mkdtemp(join(tmpdir(), 'etcd-'));
   const numbers = Array.from({ length: size }, (_, index) => index);
-  const ports = await Promise.all(numbers.flatMap(() => [freePort(), freePort()]));
-  const url = (index: number) => `http://127.0.0.1:${ports[2 * index]}`;
-  const peer = (index: number) => `http://127.0.0.1:${ports[2 * index + 1]}`;
+  const ports = await Promise.all(numbers.flatMap(() => [freePort(), freePort(), freePort()]));
+  const url = (index: number) => `${files ? 'https' : 'http'}://127.0.0.1:${ports[3 * index]}`;
+  const peer = (index: number) => `http://127.0.0.1:${ports[3 * index + 1]}`;
+  const health = (index: number) => `http://127.0.0.1:${ports[3 * index + 2]}`;
+  const served = files && ['--cert-file', files.cert, '--key-file', files.key];
+  const demanded = files && ['--client-cert-auth', '--trusted-ca-file', files.ca];
+  const shown = files && [`--cacert=${files.ca}`, `--cert=${files.cert}`, `--key=${files.key}`];
   const ctl = async (args: readonly string[], endpoints: string) => {
-    const all = [`--endpoints=${endpoints}`, '--dial-timeout=2s', '--command-timeout=5s', ...args];
+    const all = [
+      `--endpoints=${endpoints}`,
+      '--dial-timeout=2s',
+      '--command-timeout=5s',
+      ...(shown ?? []),
+      ...args,
+    ];
     const { stdout } = await run(program.ctl, all, { env: { ...process.env, ETCDCTL_API: '3' } });
     return stdout.trim();
   };
   const members = numbers.map((index) => ({
-    port: ports[2 * index] ?? 0,
+    port: ports[3 * index] ?? 0,
     url: url(index),
     server: new ServerProcess(
       [
@@ -53,11 +67,14 @@ export async function startEtcd(size = 1): Promise<EtcdCluster> {
         ...['--listen-client-urls', url(index), '--advertise-client-urls', url(index)],
         ...['--listen-peer-urls', peer(index), '--initial-advertise-peer-urls', peer(index)],
         ...['--initial-cluster', numbers.map((other) => `n${other}=${peer(other)}`).join()],
+        ...['--listen-metrics-urls', health(index), ...(served ?? []), ...(demanded ?? [])],
         ...['--heartbeat-interval', '50', '--election-timeout', '500', '--logger', 'zap'],
       ],
       directory,
       async () => {
-        const answer = await fetch(`${url(index)}/health`, { signal: AbortSignal.timeout(2_000) });
+        const answer = await fetch(`${health(index)}/health`, {
+          signal: AbortSignal.timeout(2_000),
+        });
         return answer.ok && ((await answer.json()) as { health: string }).health === 'true';
       },
     ),

@@ -12,8 +12,14 @@ export interface Sentinel {
   stop(): Promise<void>;
 }
 
-/** Starts a Sentinel; a failover comes half a second after the primary has gone. @throws where Redis is a Docker image */
-export async function startSentinel(masterPort: number): Promise<Sentinel> {
+/**
+ * Starts a Sentinel; a failover comes half a second after the primary has gone. `more` gives further lines of
+ * its configuration for a port. @throws where Redis is a Docker image
+ */
+export async function startSentinel(
+  masterPort: number,
+  more: (port: number) => readonly string[] = () => [],
+): Promise<Sentinel> {
   const program = await findRedis();
   if (program.kind !== 'program') throw new Error('A Sentinel needs redis-server as a program.');
   const directory = await mkdtemp(join(tmpdir(), 'sentinel-'));
@@ -27,6 +33,7 @@ export async function startSentinel(masterPort: number): Promise<Sentinel> {
       `sentinel monitor mymaster 127.0.0.1 ${masterPort} 1`,
       'sentinel down-after-milliseconds mymaster 500',
       'sentinel failover-timeout mymaster 3000',
+      ...more(port),
       '',
     ].join('\n'),
   );

@@ -2,10 +2,17 @@ import type { Client, ClientDuplexStream, MethodDefinition, ServiceError } from 
 import type { Clock } from '../../core/clock.js';
 import { LockUnavailableError } from '../../core/lock.errors.js';
 import { type EtcdClient, loadEtcdClient } from './etcd-client.js';
+import { type EtcdClientCertificate, readCertificate } from './etcd-credentials.js';
 import { EtcdMembers } from './etcd-members.js';
 import type { EtcdCalls } from './etcd-messages.js';
 
 type CallName = keyof EtcdCalls;
+
+/** Where the members are, and what they are shown. */
+export interface EtcdCluster {
+  readonly endpoints: readonly URL[];
+  readonly clientCertificate?: EtcdClientCertificate | undefined;
+}
 
 /** Messages to and from one member. */
 export type EtcdStream<C extends CallName> = ClientDuplexStream<EtcdCalls[C][0], EtcdCalls[C][1]>;
@@ -28,20 +35,25 @@ export class EtcdConnection {
   private isClosed = false;
 
   constructor(
-    private readonly endpoints: readonly URL[],
+    private readonly cluster: EtcdCluster,
     private readonly callTimeoutMs: number,
     private readonly clock: Clock,
     /** The first answer after trouble, or from another member. */
     private readonly onReconnect: () => void,
   ) {}
 
-  /** Loads the client library and begins to connect. @throws LockOptionsError where it is not installed */
+  /** Loads the client library and begins to connect. @throws LockOptionsError where it is not installed, or the certificate cannot be read */
   open(): Promise<void> {
-    this.opening ??= loadEtcdClient().then((library) => {
-      this.library = library;
-      if (!this.isClosed) this.members = new EtcdMembers(library, this.endpoints);
-    });
+    this.opening ??= this.openOnce();
     return this.opening;
+  }
+
+  private async openOnce(): Promise<void> {
+    const { endpoints, clientCertificate } = this.cluster;
+    const shown = clientCertificate && (await readCertificate(clientCertificate));
+    const library = await loadEtcdClient();
+    this.library = library;
+    if (!this.isClosed) this.members = new EtcdMembers(library, endpoints, shown);
   }
 
   /** One call, sent once. @throws LockUnavailableError */

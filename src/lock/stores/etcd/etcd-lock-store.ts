@@ -16,6 +16,7 @@ import { EtcdKeys, leaseIdOf } from './etcd-keys.js';
 import { EtcdLeases, LEASE_STEP_MS } from './etcd-leases.js';
 import { EtcdLine } from './etcd-line.js';
 import { lookAt, lookOf, storedKey, type StoredKey, valueOf } from './etcd-look.js';
+import { type EtcdClientCertificate } from './etcd-credentials.js';
 import { parseEndpoints } from './etcd-members.js';
 import { EtcdRenewals } from './etcd-renewals.js';
 import { EtcdWatches } from './etcd-watches.js';
@@ -29,6 +30,11 @@ const LIST_PAGE = 100;
 export interface EtcdLockStoreOptions {
   /** All members of the cluster: `http://host:port`, or `https://host:port` with TLS. */
   readonly endpoints: readonly string[];
+  /**
+   * Shown to members with `https://` that ask for a certificate (`--client-cert-auth`); where etcd has users
+   * its common name is one of them.
+   */
+  readonly clientCertificate?: EtcdClientCertificate | undefined;
   /**
    * Put before every name. `etcdctl lock <prefix><name>` and this store exclude each other.
    * @default 'lock:'
@@ -70,6 +76,7 @@ export class EtcdLockStore implements LockStore {
   /** @throws LockOptionsError for an endpoint or a prefix that is none */
   constructor({
     endpoints,
+    clientCertificate,
     prefix = 'lock:',
     callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS,
     clock = new SystemClock(),
@@ -81,7 +88,8 @@ export class EtcdLockStore implements LockStore {
     }
     this.clock = clock;
     this.keys = new EtcdKeys(prefix);
-    this.connection = new EtcdConnection(parseEndpoints(endpoints), callTimeoutMs, clock, () => {
+    const cluster = { endpoints: parseEndpoints(endpoints), clientCertificate };
+    this.connection = new EtcdConnection(cluster, callTimeoutMs, clock, () => {
       this.watches.restart();
       for (const listener of this.reconnectListeners) listener();
     });

@@ -1,6 +1,7 @@
 import type { Client, connectivityState } from '@grpc/grpc-js';
 import { LockOptionsError } from '../../core/lock.errors.js';
 import type { EtcdClient } from './etcd-client.js';
+import type { EtcdCertificate } from './etcd-credentials.js';
 
 /** Whatever the library may do by itself is switched off, but coming back to a member that was away. */
 const channelOptions = {
@@ -21,13 +22,16 @@ export class EtcdMembers {
   constructor(
     private readonly library: EtcdClient,
     endpoints: readonly URL[],
+    shown?: EtcdCertificate,
   ) {
     const { Client: Channel, credentials } = library.grpc;
     this.all = endpoints.map(
       ({ host, protocol }) =>
         new Channel(
           host,
-          protocol === 'https:' ? credentials.createSsl() : credentials.createInsecure(),
+          protocol === 'https:'
+            ? credentials.createSsl(null, shown?.key, shown?.cert)
+            : credentials.createInsecure(),
           channelOptions,
         ),
     );
