@@ -169,7 +169,7 @@ describe('any minority that is', () => {
     closers.push(() => Promise.all(proxies.map((proxy) => proxy.close())));
     store = await open(
       proxies.map(({ port }) => port),
-      { nodeTimeoutMs: 1_500 },
+      { nodeTimeoutMs: 3_000 },
     );
   });
 
@@ -181,7 +181,7 @@ describe('any minority that is', () => {
   const harms: readonly Harm[] = [
     ['killed', (node) => servers[node]?.kill(), (node) => servers[node]?.restart()],
     ['frozen', (node) => servers[node]?.pause(), (node) => servers[node]?.resume()],
-    ['slow', (node) => proxies[node]?.addLatency(2_000), (node) => proxies[node]?.pass()],
+    ['slow', (node) => proxies[node]?.addLatency(4_000), (node) => proxies[node]?.pass()],
     ['cut off', (node) => proxies[node]?.refuse(), (node) => proxies[node]?.pass()],
   ];
 
