@@ -4,6 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EtcdLockStore, LockManager } from '../../src/lock/index.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { Child } from '../support/child.js';
+import {
+  expectServedInTurn,
+  expectTakeoverOfPaused,
+  expectToldOfRevocation,
+} from '../support/coordinator-cases.js';
 import { type EtcdCluster, startEtcd } from '../support/etcd.js';
 import { ensureEtcd } from '../support/etcd-program.js';
 import { eventually } from '../support/eventually.js';
@@ -118,31 +123,12 @@ describe('a lease', () => {
   });
 
   it('is told of a revocation at once, on its own watch', async () => {
-    const lease = await locks.acquire('doc:told', { ttlMs: 60_000 });
-    expect(await locks.revoke('doc:told')).toBe('revoked');
-    await eventually(() => lease.signal.aborted); // long before a renewal is due
-    expect(lease.signal.reason).toMatchObject({ reason: 'REVOKED' });
-    expect(await locks.tryAcquire('doc:told')).toBeNull();
-    expect(await lease.release()).toBe('released');
-    expect(await locks.inspect('doc:told')).toBeNull();
+    await expectToldOfRevocation(locks, locks);
   });
 
   it('of a process that was paused for longer is over when it wakes, and another has a higher fence', async () => {
-    const options = { endpoints: etcd.endpoints };
-    const argument = { store: 'EtcdLockStore', options, name: 'doc:paused', ttlMs: 1_000 };
-    const child = Child.start('hold-store-lock.mjs', argument);
-    try {
-      const [, fence = ''] = (await child.says('held')).split(' ');
-      expect(await locks.tryAcquire('doc:paused')).toBeNull();
-      child.process.kill('SIGSTOP');
-      const lease = await locks.acquire('doc:paused', { waitMs: 20_000 });
-      child.process.kill('SIGCONT');
-      expect(await child.says('lost')).toBe('lost EXPIRED');
-      expect(lease.fence).toBeGreaterThan(BigInt(fence));
-      await lease.release();
-    } finally {
-      await child.kill();
-    }
+    const child = { store: 'EtcdLockStore', options: { endpoints: etcd.endpoints } };
+    await expectTakeoverOfPaused(locks, child, /^lost EXPIRED$/);
   });
 
   it('shorter than etcd can count is refused before the cluster is asked', async () => {
@@ -160,23 +146,7 @@ describe('waiters', () => {
     const others = [1, 2, 3].map(
       () => new LockManager({ store: new EtcdLockStore({ endpoints: etcd.endpoints }) }),
     );
-    const first = await locks.acquire('doc:turn', { ttlMs: 20_000 });
-    const served: number[] = [];
-    const all = [];
-    for (const [index, other] of others.entries()) {
-      all.push(
-        other.run('doc:turn', { waitMs: 20_000 }, () => {
-          served.push(index);
-        }),
-      );
-      await eventually(async () => (await locks.inspect('doc:turn'))?.queued === index + 1);
-    }
-    const startedAt = performance.now();
-    await first.release();
-    await Promise.all(all);
-    expect(served).toEqual([0, 1, 2]);
-    // Three safety timers would take nine seconds.
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    await expectServedInTurn(locks, others);
     for (const other of others) await other.close();
     expect(await fields('{lock:doc:turn}', 'Key')).toEqual([]);
   });

@@ -13,9 +13,10 @@ import { semaphoreContract } from '../../src/lock/testing/semaphore-contract.js'
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { tickMarksContract } from '../../src/lock/testing/tick-marks-contract.js';
 import { findRedis } from '../../scripts/support/redis-program.mjs';
+import { type ClusterLocks, startClusterLocks } from '../support/cluster-locks.js';
 import { eventually } from '../support/eventually.js';
 import { realTime } from '../support/real-time.js';
-import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.js';
+import type { RedisCluster } from '../support/redis-cluster.js';
 
 // In containers the servers could not reach each other by loopback addresses.
 const describeHere = (await findRedis()).kind === 'program' ? describe : describe.skip;
@@ -24,23 +25,18 @@ const describeHere = (await findRedis()).kind === 'program' ? describe : describ
 const scattered = Array.from({ length: 40 }, (_, index) => `doc:${index}`);
 
 describeHere('RedisLockStore on a cluster', () => {
+  let started: ClusterLocks;
   let cluster: RedisCluster;
   let client: Cluster;
   let store: RedisLockStore;
   let locks: LockManager;
 
   beforeAll(async () => {
-    cluster = await startRedisCluster();
-    client = await cluster.client();
-    store = new RedisLockStore({ client });
-    await store.start();
-    locks = new LockManager({ store });
+    started = await startClusterLocks();
+    ({ cluster, client, store, locks } = started);
   }, 60_000);
 
-  afterAll(async () => {
-    await locks?.close();
-    await cluster?.stop();
-  });
+  afterAll(() => started?.stop());
 
   beforeEach(async () => {
     await cluster.clear();

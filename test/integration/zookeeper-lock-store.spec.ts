@@ -2,6 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LockManager, ZookeeperLockStore } from '../../src/lock/index.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { Child } from '../support/child.js';
+import {
+  expectServedInTurn,
+  expectTakeoverOfPaused,
+  expectToldOfRevocation,
+} from '../support/coordinator-cases.js';
 import { eventually } from '../support/eventually.js';
 import { realTime } from '../support/real-time.js';
 import { startZookeeper, type ZookeeperEnsemble } from '../support/zookeeper.js';
@@ -80,20 +85,8 @@ describe('a session', () => {
 
   it('of a process that was paused for longer is over when it wakes, and another has a higher fence', async () => {
     const options = { servers: zookeeper.servers, ttlMs: 1_000 };
-    const argument = { store: 'ZookeeperLockStore', options, name: 'doc:paused', ttlMs: 1_000 };
-    const child = Child.start('hold-store-lock.mjs', argument);
-    try {
-      const [, fence = ''] = (await child.says('held')).split(' ');
-      expect(await locks.tryAcquire('doc:paused')).toBeNull();
-      child.process.kill('SIGSTOP');
-      const lease = await locks.acquire('doc:paused', { waitMs: 20_000 });
-      child.process.kill('SIGCONT');
-      expect(await child.says('lost')).toMatch(/^lost (?:EXPIRED|NOT_OWNER)$/);
-      expect(lease.fence).toBeGreaterThan(BigInt(fence));
-      await lease.release();
-    } finally {
-      await child.kill();
-    }
+    const child = { store: 'ZookeeperLockStore', options };
+    await expectTakeoverOfPaused(locks, child, /^lost (?:EXPIRED|NOT_OWNER)$/);
   });
 
   it('that the servers make shorter than the TTL is refused at start', async () => {
@@ -112,37 +105,17 @@ describe('a session', () => {
 
 describe('a lease', () => {
   it('is told of a revocation at once, by the watch on its node', async () => {
-    const lease = await locks.acquire('doc:told');
-    const other = new LockManager({ store: await another() });
-    expect(await other.revoke('doc:told')).toBe('revoked');
-    await eventually(() => lease.signal.aborted); // long before a renewal is due
-    expect(lease.signal.reason).toMatchObject({ reason: 'REVOKED' });
-    expect(await other.tryAcquire('doc:told')).toBeNull();
-    expect(await lease.release()).toBe('released');
+    await expectToldOfRevocation(locks, new LockManager({ store: await another() }));
   });
 });
 
 describe('waiters', () => {
   it('of several processes are served in turn, woken by what they watch', async () => {
     const stores = await Promise.all([1, 2, 3].map(() => another()));
-    const others = stores.map((one) => new LockManager({ store: one }));
-    const first = await locks.acquire('doc:turn');
-    const served: number[] = [];
-    const all = [];
-    for (const [index, other] of others.entries()) {
-      all.push(
-        other.run('doc:turn', { waitMs: 20_000 }, () => {
-          served.push(index);
-        }),
-      );
-      await eventually(async () => (await locks.inspect('doc:turn'))?.queued === index + 1);
-    }
-    const startedAt = performance.now();
-    await first.release();
-    await Promise.all(all);
-    expect(served).toEqual([0, 1, 2]);
-    // Three safety timers would take nine seconds.
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    await expectServedInTurn(
+      locks,
+      stores.map((one) => new LockManager({ store: one })),
+    );
     await eventually(async () => (await lockNodes(zookeeper.servers, 'lock:doc:turn')) === null);
   });
 });
