@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ThreadPool } from '../../src/documents/pipeline/threads/thread-pool.js';
 
 const file = new URL('../support/faulty.worker.mjs', import.meta.url);
@@ -61,6 +62,20 @@ describe('ThreadPool', () => {
     const pool = newPool(2, new URL('../support/missing.worker.mjs', import.meta.url));
     const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((task) => runOn(pool, task)));
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  it.each([
+    ['is rejected where it was the only one', 1, 'rejected'],
+    ['goes to another one', 2, 'fulfilled'],
+  ])('the task of a thread that exits while it starts %s', async (_what, maxThreads, status) => {
+    const pool = newPool(maxThreads);
+    const start = jest.spyOn(Worker.prototype, 'postMessage');
+    start.mockImplementationOnce(function (this: Worker) {
+      void this.terminate(); // it exits, and throws nothing
+    });
+    const outcomes = await Promise.allSettled([runOn(pool, 'fine'), runOn(pool, 'fine')]);
+    start.mockRestore();
+    expect(outcomes).toMatchObject([{ status }, { status: 'fulfilled' }]);
   });
 
   it('packs a parcel only when a thread is free', async () => {

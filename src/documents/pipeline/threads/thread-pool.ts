@@ -115,14 +115,21 @@ export class ThreadPool<Task, Result> {
       recordTiming: false,
     });
     const set: ThreadSet<Task, Result> = { threads };
-    threads.on('error', (cause) => {
-      // A thread died outside a task, and is gone. Only if it died while starting does a task still
-      // wait for it; that one would wait for ever, so the whole set is given up and built anew.
+    // A thread died outside a task, and is gone. Only if it died while starting does a task still
+    // wait for it; that one would wait for ever, so the whole set is given up and built anew.
+    const giveUp = (cause: unknown) => {
       if (threads.queueSize === 0) return;
       set.failure = new Error('A worker thread could not be started.', { cause });
       if (this.#set === set) this.#set = undefined;
       void threads.destroy();
-    });
+    };
+    threads.on('error', giveUp);
+    // One that exits throws nothing. Piscina counts it until the event is over.
+    threads.on('workerDestroy', () =>
+      setImmediate(() => {
+        if (threads.threads.length === 0) giveUp(new Error('It exited before it was ready.'));
+      }),
+    );
     this.#set = set;
     return set;
   }
