@@ -36,6 +36,10 @@ const problems: Record<number, Readonly<Record<string, readonly OperationKind[]>
     shutting_down: Object.keys(ok) as OperationKind[],
     database_unavailable: Object.keys(ok) as OperationKind[],
     embedding_failed: ['process', 'search', 'ask', 'ask-once'],
+    // Where questions go to a language model.
+    key_pool_busy: ['ask-once'],
+    key_pool_resting: ['ask-once'],
+    llm_unavailable: ['ask-once'],
   },
 };
 

@@ -42,7 +42,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
     const random = new SeededRandom(seed, 'nemesis');
     try {
       const nemesis = new Nemesis(world, random, requests, journal);
-      if (durationMs === undefined) await nemesis.breakStore();
+      if (durationMs === undefined)
+        await nemesis.breakEach((fault) => world.store.faults.includes(fault));
       else await nemesis.run(Date.now() + durationMs);
     } finally {
       await workload.stop();

@@ -6,7 +6,7 @@ import type { Replica } from './replica.js';
 import type { SeededRandom } from './seeded-random.js';
 
 /** What two faults at once must not have in common. */
-export type Domain = 'store' | 'network' | 'replica' | 'database';
+export type Domain = 'store' | 'network' | 'replica' | 'database' | 'model';
 
 /** What can be broken whatever the lock store is. */
 export interface Breakable {

@@ -11,7 +11,7 @@ const LONGEST_LIFE_MS = 2 * TTL_MS;
 
 /**
  * The history that the checker judges:
- * - Every lease that an engine of a replica was granted is a hold: from the grant for as long as that engine
+ * - Every lease of a lock that an engine of a replica was granted is a hold: from the grant for as long as that engine
  *   would have let its work go on, by its last renewal, unless it was released or lost before. Two holders
  *   at once are found so, whatever they did meanwhile.
  * - Writes are those of the database, in its order. One under a fence that no engine was granted is found too.
@@ -40,7 +40,7 @@ export function historyOf(
 
 function byLease(testimony: readonly Testimony[]): Iterable<Testimony[]> {
   const leases = new Map<string, Testimony[]>();
-  for (const one of testimony) {
+  for (const one of testimony.filter(({ permit }) => permit === undefined)) {
     const key = `${one.process} ${idOf(one.name, one.fence)}`;
     const known = leases.get(key);
     if (known) known.push(one);

@@ -4,12 +4,14 @@ import { ensureRedis } from '../../../scripts/support/redis-program.mjs';
 import { ensurePostgres } from '../../support/postgres-program.js';
 import { runCampaign } from './campaign.js';
 import { runLoad } from './load.js';
+import { runPoolCampaign } from './pool/pool-campaign.js';
 import { print } from './report.js';
 import { type StoreName, stores } from './stores/index.js';
 
 const usage = `npm run faults -- [--store ${Object.keys(stores).join('|')}]
                   [--minutes 3] [--seed N] [--database postgres|sqlite] [--replicas 3] [--clients 8]
                   [--json FILE]
+npm run faults -- --pool [--minutes 3] [--seed N] [--replicas 3] [--clients 8] [--json FILE]
 npm run faults -- --load [--minutes 2] [--concurrency 1000] [--documents 200] ...`;
 
 /** Breaks things (or, with --load, asks for much) for that long. Ends with 1 if anything went wrong. */
@@ -18,6 +20,7 @@ async function main(): Promise<void> {
     options: {
       store: { type: 'string', default: 'redis' },
       load: { type: 'boolean', default: false },
+      pool: { type: 'boolean', default: false },
       minutes: { type: 'string' },
       seed: { type: 'string', default: String(Date.now() % 100_000) },
       database: { type: 'string', default: 'postgres' },
@@ -38,17 +41,17 @@ async function main(): Promise<void> {
     durationMs: positive('minutes', values.minutes ?? (values.load ? '2' : '3')) * 60_000,
     say: (line: string) => say(`${new Date().toISOString()} ${line}`),
   };
-  const report = values.load
-    ? await runLoad({
-        ...common,
-        concurrency: whole('concurrency', values.concurrency),
-        documents: whole('documents', values.documents),
-      })
-    : await runCampaign({
-        ...common,
-        store: storeOf(values.store),
-        clients: whole('clients', values.clients),
-      });
+  const clients = whole('clients', values.clients);
+  const run = () => {
+    if (values.pool) return runPoolCampaign({ ...common, clients });
+    if (!values.load) return runCampaign({ ...common, store: storeOf(values.store), clients });
+    return runLoad({
+      ...common,
+      concurrency: whole('concurrency', values.concurrency),
+      documents: whole('documents', values.documents),
+    });
+  };
+  const report = await run();
   if ('faults' in report) print(report, say);
   else say(JSON.stringify(report, null, 2));
   if (values.json !== undefined) await writeFile(values.json, JSON.stringify(report, null, 2));

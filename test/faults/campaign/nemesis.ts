@@ -23,6 +23,8 @@ export class Nemesis {
     private readonly random: SeededRandom,
     private readonly requests: Requests,
     private readonly journal: Journal,
+    /** What may be broken. */
+    private readonly faults: readonly Fault[] = allFaults(world),
   ) {}
 
   /** Goes on until the time is over, and resolves when everything works again. */
@@ -33,10 +35,10 @@ export class Nemesis {
     }
   }
 
-  /** Breaks the lock store in each of its own ways, one after the other, and resolves when everything works again. */
-  async breakStore(): Promise<void> {
-    const own = allFaults(this.world).filter((fault) => this.world.store.faults.includes(fault));
-    for (const fault of this.random.shuffled(own)) await this.round([fault]);
+  /** Breaks each of those that concern what is chosen, one after the other, and resolves when everything works again. */
+  async breakEach(isChosen: (fault: Fault) => boolean): Promise<void> {
+    const chosen = this.faults.filter(isChosen);
+    for (const fault of this.random.shuffled(chosen)) await this.round([fault]);
   }
 
   private async round(faults: readonly Fault[]): Promise<void> {
@@ -61,7 +63,7 @@ export class Nemesis {
 
   /** The next kind and, half of the time, another one of another domain with it. */
   private draw(): Fault[] {
-    if (this.bag.length === 0) this.bag = this.random.shuffled(allFaults(this.world));
+    if (this.bag.length === 0) this.bag = this.random.shuffled(this.faults);
     const first = this.bag.pop();
     if (!first) throw new Error('Nothing can be broken here.');
     const second = this.bag.findLast(({ domain }) => domain !== first.domain);

@@ -1,5 +1,6 @@
 import type { HistoryReport } from '../checker/report.js';
 import { tookLock } from './answers.js';
+import { cutQuestions } from './cut-questions.js';
 import type { Journal } from './journal.js';
 
 /** What was done about one kind of fault, and how long nobody could work. */
@@ -24,6 +25,8 @@ export interface CampaignReport {
   readonly history: Omit<HistoryReport, 'violations' | 'faults' | 'asks'>;
   /** Runs whose lease ended under them, and who were told so. */
   readonly lossesTold: number;
+  /** Questions with an Idempotency-Key that a kill -9 cut in the middle. */
+  readonly cutQuestions: number;
   /** What could not be done here, and why. */
   readonly skipped: readonly string[];
   /** Must be empty. */
@@ -36,12 +39,6 @@ export function reportOf(
   journal: Journal,
   { grants, losses, accepted, refused, excusedOverlaps, excusedFences }: HistoryReport,
 ): CampaignReport {
-  const operations: Record<string, number> = {};
-  for (const { kind, status, code } of journal.operations) {
-    const answer = status === undefined ? 'no answer' : [status, code ?? 'ok'].join(' ');
-    const key = `${kind}: ${answer}`;
-    operations[key] = (operations[key] ?? 0) + 1;
-  }
   const { seed, store, database, startedAt } = run;
   return {
     seed,
@@ -49,14 +46,24 @@ export function reportOf(
     database,
     seconds: Math.round((Date.now() - startedAt) / 1_000),
     faults: figures(journal),
-    operations: Object.fromEntries(
-      Object.entries(operations).toSorted(([a], [b]) => a.localeCompare(b)),
-    ),
+    operations: answersOf(journal),
     history: { grants, losses, accepted, refused, excusedOverlaps, excusedFences },
     lossesTold: journal.operations.filter(({ code }) => code === 'lease_lost').length,
+    cutQuestions: cutQuestions(journal).length,
     skipped: journal.skipped,
     violations: journal.violations,
   };
+}
+
+/** How many requests there were of each kind and answer. */
+export function answersOf({ operations }: Journal): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind, status, code } of operations) {
+    const answer = status === undefined ? 'no answer' : [status, code ?? 'ok'].join(' ');
+    const key = `${kind}: ${answer}`;
+    counts[key] = (counts[key] ?? 0) + 1;
+  }
+  return Object.fromEntries(Object.entries(counts).toSorted(([a], [b]) => a.localeCompare(b)));
 }
 
 function figures(journal: Journal): Record<string, FaultFigures> {
@@ -111,7 +118,7 @@ export function print(report: CampaignReport, say: (line: string) => void): void
   const { grants, accepted, excusedOverlaps, excusedFences } = report.history;
   say('');
   say(
-    `${grants} grants, ${accepted} accepted writes, ${report.lossesTold} losses told, ${excusedOverlaps} overlaps after the store had lost locks (the fence held), ${excusedFences} excused fences.`,
+    `${grants} grants, ${accepted} accepted writes, ${report.lossesTold} losses told, ${report.cutQuestions} keyed questions cut by kill -9, ${excusedOverlaps} overlaps after the store had lost locks (the fence held), ${excusedFences} excused fences.`,
   );
   for (const what of report.skipped) say(`Skipped: ${what}`);
   say(`${report.violations.length} violations.`);

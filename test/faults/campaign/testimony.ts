@@ -9,6 +9,8 @@ export interface Testimony {
   /** How long it would have been valid from there on without another renewal. */
   readonly until: number;
   readonly name: string;
+  /** Which member of a pool it is a lease of; undefined for a lock, which has one holder. */
+  readonly permit?: string | undefined;
   readonly fence: bigint;
   /** Which life of which replica. */
   readonly process: string;
@@ -32,6 +34,7 @@ export async function readTestimony(files: Readonly<Record<string, string>>): Pr
           at: said.at + offsetMs,
           until: said.until + offsetMs,
           name: said.name,
+          permit: said.permit,
           fence: BigInt(said.fence),
           process: `${replica} (pid ${said.pid})`,
         };

@@ -12,11 +12,10 @@ async function witness(testimony) {
   const { HeldLease } = await import('../../../dist/lock/core/lease.js');
   const { LeaseDesk } = await import('../../../dist/lock/core/lease-desk.js');
   const say = (kind, lease) => {
-    if (lease.permit !== undefined) return; // of a semaphore, which has several holders
     const at = Number(process.hrtime.bigint()) / 1e6;
-    const { name, fence, remainingMs } = lease;
+    const { name, permit, fence, remainingMs } = lease;
     const until = at + remainingMs;
-    const line = { kind, at, until, name, fence: fence.toString(), pid: process.pid };
+    const line = { kind, at, until, name, permit, fence: fence.toString(), pid: process.pid };
     writeSync(testimony, `${JSON.stringify(line)}\n`);
   };
   after(LeaseDesk, 'admit', (_desk, { lease }) => lease && say('held', lease));

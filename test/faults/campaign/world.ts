@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Database } from '../../../src/database/index.js';
 import { buildClockShift, type SteppedClock } from '../../support/clock-shift.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import type { ServiceEnv } from '../../support/service-process.js';
 import { installAudit } from './audit.js';
 import type { Breakable } from './fault.js';
 import type { Journal } from './journal.js';
@@ -25,7 +26,9 @@ export interface WorldOptions {
   /** Connects the replicas to the lock store past proxies, which cost time in the process that has them. */
   readonly direct?: boolean;
   /** More settings of the service. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: ServiceEnv;
+  /** And of one replica, numbered from 0. */
+  readonly envOf?: (replica: number) => ServiceEnv;
 }
 
 /** What a replica says of itself, once a second. */
@@ -90,7 +93,7 @@ export class World implements Breakable, AsyncDisposable {
   }
 
   private async build(options: WorldOptions): Promise<void> {
-    const { store, database, replicas, direct = false, env } = options;
+    const { store, database, replicas, direct = false, env, envOf } = options;
     const shift = await buildClockShift();
     if (typeof shift === 'string') this.journal.skipped.push(`clock steps: ${shift}`);
     else this.ends.push(async () => shift[Symbol.asyncDispose]());
@@ -137,6 +140,7 @@ export class World implements Breakable, AsyncDisposable {
         OBSERVATIONS: this.observationsOf(name),
         TESTIMONY: this.testimonyOf(name),
         ...clock?.env,
+        ...envOf?.(index),
       };
       this.replicas[index] = await Replica.start(name, { ...shared, ...own }, this.journal);
     });
