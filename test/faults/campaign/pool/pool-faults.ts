@@ -105,7 +105,7 @@ async function holder(
  */
 async function deleteOneByOne(url: string, random: SeededRandom, journal: Journal): Promise<void> {
   const lostAt = journal.losses.findLast(({ losesLocks }) => losesLocks)?.at ?? 0;
-  await delay(Math.max(0, lostAt + 2 * KEY_LEASE_MS - Date.now()));
+  await delay(Math.max(0, lostAt + KEY_LEASE_MS + LATE_MS - Date.now()));
   for (const part of random.shuffled([...PARTS, ...PARTS])) {
     if (part.endsWith(':room')) journal.loss(`DEL ${part}`, {});
     await ask(url, (redis) => redis.del(part));
