@@ -140,9 +140,7 @@ class ServerCluster implements RedisCluster {
   }
 
   async heal(): Promise<void> {
-    for (const { server, admin } of this.nodes) {
-      if (admin.status !== 'ready') await server.restart();
-    }
+    for (const { server } of this.nodes) if (!server.isRunning) await server.restart();
     await this.untilWhole();
   }
 

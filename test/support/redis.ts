@@ -26,6 +26,8 @@ export interface RedisServer extends AsyncDisposable {
   readonly host: '127.0.0.1';
   readonly port: number;
   readonly url: string;
+  /** Whether its process lives: another one may have taken the port of one that does not. */
+  readonly isRunning: boolean;
   /** Ends it in an orderly way and removes its directory; harmless when repeated. */
   stop(): Promise<void>;
   /** Ends it as a crash would; `restart` brings it back. */
@@ -55,6 +57,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
 }
 
 interface Runner {
+  readonly isRunning: boolean;
   start(): Promise<void>;
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   freeze(frozen: boolean): Promise<void>;
@@ -73,6 +76,10 @@ class Server implements RedisServer {
     private readonly runner: Runner,
   ) {
     this.url = `redis://127.0.0.1:${port}`;
+  }
+
+  get isRunning(): boolean {
+    return this.runner.isRunning;
   }
 
   async stop(): Promise<void> {
@@ -118,6 +125,12 @@ class ProgramRunner implements Runner {
     private readonly env: Readonly<Record<string, string>> = {},
   ) {}
 
+  get isRunning(): boolean {
+    return (
+      this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null
+    );
+  }
+
   async start(): Promise<void> {
     const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.directory];
     const child = spawn(this.path, [...fixed, ...this.args], {
@@ -133,8 +146,8 @@ class ProgramRunner implements Runner {
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const child = this.child;
+    if (!child || !this.isRunning) return;
     this.child = undefined;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
     child.kill('SIGCONT');
     child.kill(signal);
@@ -156,7 +169,7 @@ class ProgramRunner implements Runner {
 
 class DockerRunner implements Runner {
   private container: string | undefined;
-  private running = false;
+  isRunning = false;
 
   constructor(
     private readonly image: string,
@@ -177,12 +190,12 @@ class DockerRunner implements Runner {
         ...this.args,
       );
     }
-    this.running = true;
+    this.isRunning = true;
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    if (!this.container || !this.running) return;
-    this.running = false;
+    if (!this.container || !this.isRunning) return;
+    this.isRunning = false;
     await docker('unpause', this.container).catch(() => 'it was not paused');
     await docker('stop', '--time', signal === 'SIGKILL' ? '0' : '3', this.container);
   }
