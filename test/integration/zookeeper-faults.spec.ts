@@ -1,7 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { LockManager, ZookeeperLockStore } from '../../src/lock/index.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
+import { portOf } from '../support/free-port.js';
 import { endOf, expectHeldAndRelease, untilRenewed } from '../support/lease-checks.js';
 import { startZookeeper, type ZookeeperEnsemble } from '../support/zookeeper.js';
 import { lockNodes } from '../support/zookeeper-admin.js';
@@ -60,6 +63,33 @@ describe('a single ZooKeeper server', () => {
     await eventually(async () => (await lockNodes(zookeeper.servers, 'lock:doc:2')) === null);
     await (await others.acquire('doc:2', { waitMs: 20_000 })).release();
   }, 90_000);
+
+  it('is understood again after a connection that ended in the middle of a message', async () => {
+    const port = zookeeper.members[0]?.port ?? 0;
+    await using proxy = await FaultProxy.start({ port });
+    const locks = await manager(`127.0.0.1:${proxy.port}`);
+    const lease = await locks.acquire('doc:1');
+    for (const bytes of [3, 9, 30]) {
+      const cut = proxy.dropNextReplyThenCut(bytes);
+      await locks.inspect('doc:1').catch(() => null);
+      await cut;
+      await (await locks.acquire('doc:2', { waitMs: 20_000 })).release();
+    }
+    lease.assertHeld();
+    expect(await lease.release()).toBe('released');
+  }, 90_000);
+
+  it('that says what cannot be read is one that cannot be reached', async () => {
+    const nonsense = Buffer.from([0, 0, 0, 16, ...Array.from({ length: 16 }, () => 1)]);
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined); // the store ends it
+      socket.once('data', () => socket.write(nonsense));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const locks = await manager(`127.0.0.1:${portOf(server)}`, { callTimeoutMs: 500 });
+    await expect(locks.acquire('doc:1')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    server.close();
+  }, 30_000);
 
   it('that says nothing is unavailable in time; its sessions end, and so do the leases', async () => {
     const locks = await manager(zookeeper.servers, { ttlMs: 3_000, callTimeoutMs: 500 });

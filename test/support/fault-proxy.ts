@@ -11,7 +11,7 @@ type Mode = 'pass' | 'black-hole' | 'drop-replies';
 export class FaultProxy implements AsyncDisposable {
   private mode: Mode = 'pass';
   private latencyMs = 0;
-  private cutAtNextReply: (() => void) | undefined;
+  private cutAtNextReply: { readonly passBytes: number; readonly happened: () => void } | undefined;
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
 
@@ -60,12 +60,12 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   /**
-   * Swallows the next reply on any connection and cuts that connection: the server did the work and
-   * the client will never know. Resolves once it has happened.
+   * Swallows the next reply on any connection, but for its first bytes, and cuts that connection: the server
+   * did the work and the client will never know. Resolves once it has happened.
    */
-  dropNextReplyThenCut(): Promise<void> {
-    return new Promise((resolve) => {
-      this.cutAtNextReply = resolve;
+  dropNextReplyThenCut(passBytes = 0): Promise<void> {
+    return new Promise((happened) => {
+      this.cutAtNextReply = { passBytes, happened };
     });
   }
 
@@ -123,10 +123,13 @@ export class FaultProxy implements AsyncDisposable {
       if (direction === 'reply') {
         if (this.mode === 'drop-replies') return;
         if (this.cutAtNextReply) {
-          const happened = this.cutAtNextReply;
+          const { passBytes, happened } = this.cutAtNextReply;
           this.cutAtNextReply = undefined;
-          from.destroy();
-          reset(to);
+          if (passBytes > 0) to.end(data.subarray(0, passBytes), () => from.destroy());
+          else {
+            from.destroy();
+            reset(to);
+          }
           return happened();
         }
       }

@@ -1,6 +1,7 @@
 import type { Client, Exception, Stat } from 'node-zookeeper-client';
 import type { CancelTimer, Clock } from '../../core/clock.js';
 import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
+import { mendReading } from './mend-reading.js';
 
 /** What is needed of the library's socket. */
 interface Socket {
@@ -180,6 +181,8 @@ export class ZookeeperSession {
       spinDelay: SPIN_DELAY_MS,
       retries: 0,
     });
+    mendReading(client);
+    client.setMaxListeners(0); // every call that waits for the connection is one
     this.client = client;
     this.generation += 1;
     let isNew = true;
