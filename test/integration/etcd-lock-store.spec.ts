@@ -122,6 +122,22 @@ describe('a lease', () => {
     await expect(work).rejects.toMatchObject({ code: 'LOCK_LOST', result: '1' });
   });
 
+  it('ends about when it may, although a lease of etcd can be kept alive for its whole TTL only', async () => {
+    const lease = await locks.acquire('doc:most', { ttlMs: 15_000, maxHoldMs: 15_000 });
+    // A third of the TTL after the grant: ten seconds more, and no fifteen.
+    await eventually(async () => !(await etcd.leases()).includes(15_000), { timeoutMs: 20_000 });
+    lease.assertHeld();
+    const state = await locks.inspect('doc:most');
+    expect(state?.fence).toBe(lease.fence);
+    expect(state?.heldForMs).toBeGreaterThan(4_000);
+    expect(state?.remainingMs).toBeGreaterThan(lease.remainingMs);
+    expect(state?.remainingMs).toBeLessThan(lease.remainingMs + 3_000);
+    expect(await lease.release()).toBe('released');
+    await eventually(async () =>
+      (await etcd.leases()).every((ttlMs) => ttlMs > 15_000 || ttlMs < 5_000),
+    );
+  }, 60_000);
+
   it('is told of a revocation at once, on its own watch', async () => {
     await expectToldOfRevocation(locks, locks);
   });

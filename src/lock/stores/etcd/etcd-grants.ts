@@ -85,7 +85,7 @@ export class EtcdGrants {
     const locks = isEmpty(this.keys.locks(name));
     const own = {
       key: this.keys.lock(name, token),
-      value: valueOf(this.clock.now().wallMs),
+      value: valueOf(this.clock.now().wallMs, lifeMs),
       lease,
     };
     const put = { put: own };

@@ -12,11 +12,15 @@ export class EtcdLeases {
     private readonly callTimeoutMs: number,
   ) {}
 
-  /** A new lease of at least `ttlMs`; with id '0' the cluster chooses one. One round trip. */
-  async grant(id: string, ttlMs: number, lockName: string): Promise<string> {
+  /** A new lease of at least `ttlMs`, and its life; with id '0' the cluster chooses one. One round trip. */
+  async grant(
+    id: string,
+    ttlMs: number,
+    lockName: string,
+  ): Promise<{ readonly id: string; readonly lifeMs: number }> {
     const ttl = Math.max(1, Math.ceil(ttlMs / LEASE_STEP_MS));
     const reply = await this.connection.call('Lease/LeaseGrant', { id, ttl }, lockName);
-    return reply.id;
+    return { id: reply.id, lifeMs: Number(reply.ttl) * LEASE_STEP_MS };
   }
 
   /**
@@ -25,8 +29,7 @@ export class EtcdLeases {
    */
   async ensure(id: string, ttlMs: number, lockName: string): Promise<number> {
     try {
-      await this.grant(id, ttlMs, lockName);
-      return ttlMs;
+      return (await this.grant(id, ttlMs, lockName)).lifeMs;
     } catch (error) {
       if (!wasRefused(error, 'lease already exists')) throw error;
       const [lifeMs = 0] = await this.keepAlive([id]);
@@ -83,6 +86,12 @@ export class EtcdLeases {
     const reply = await this.connection.call('Lease/LeaseTimeToLive', { id });
     const [left, whole] = [Number(reply.ttl), Number(reply.grantedTtl)];
     return Math.max(0, Math.min(left + 1, whole)) * LEASE_STEP_MS; // whole seconds, rounded down
+  }
+
+  /** How long the lease lives yet at least, in ms; undefined for one that is gone. */
+  async leastLeftMs(id: string): Promise<number | undefined> {
+    const { ttl } = await this.connection.call('Lease/LeaseTimeToLive', { id });
+    return Number(ttl) < 0 ? undefined : Number(ttl) * LEASE_STEP_MS;
   }
 
   /** Resolves when what was begun in the background is done. */

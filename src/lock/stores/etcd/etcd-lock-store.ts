@@ -179,8 +179,8 @@ export class EtcdLockStore implements LockStore {
     const { kvs } = await this.connection.call('KV/Range', { key }, name);
     const stored = kvs[0] && storedKey(kvs[0]);
     if (!stored || stored.revoked) return false;
-    const value = valueOf(stored.sinceMs ?? this.clock.now().wallMs, true);
-    const lease = await this.leases.grant('0', MAILBOX_MS, name);
+    const value = valueOf(stored.sinceMs ?? this.clock.now().wallMs, stored.lifeMs, true);
+    const { id: lease } = await this.leases.grant('0', MAILBOX_MS, name);
     const request = {
       compare: [{ key, target: 'MOD', modRevision: stored.kv.modRevision }],
       success: [

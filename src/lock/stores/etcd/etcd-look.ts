@@ -9,6 +9,8 @@ export interface StoredKey {
   readonly revoked: boolean;
   /** When it was taken, by the holder's wall clock; undefined for a foreign client's key. */
   readonly sinceMs: number | undefined;
+  /** The whole TTL of its lease, in ms; undefined for a foreign client's key. */
+  readonly lifeMs: number | undefined;
 }
 
 /** A process's place in the line. */
@@ -48,19 +50,22 @@ export function lookOf({ header, responses }: TxnReply): Look {
   };
 }
 
-/** The value of a lock's key. */
-export function valueOf(sinceMs: number, revoked = false): Buffer {
-  return Buffer.from(`${revoked ? 'revoked' : 'held'} ${Math.floor(sinceMs)}`);
+/** The value of a lock's key: since when it is held, and the TTL of its lease where that is known. */
+export function valueOf(sinceMs: number, lifeMs: number | undefined, revoked = false): Buffer {
+  const life = lifeMs === undefined ? '' : ` ${lifeMs}`;
+  return Buffer.from(`${revoked ? 'revoked' : 'held'} ${Math.floor(sinceMs)}${life}`);
 }
 
 export function storedKey(kv: KeyValue): StoredKey {
-  const [, state, since] = /^(held|revoked) (\d+)$/.exec(kv.value.toString()) ?? [];
+  const form = /^(held|revoked) (\d+)(?: (\d+))?$/;
+  const [, state, since, life] = form.exec(kv.value.toString()) ?? [];
   return {
     token: lastPart(kv.key),
     kv,
     fence: BigInt(kv.createRevision),
     revoked: state === 'revoked',
     sinceMs: since === undefined ? undefined : Number(since),
+    lifeMs: life === undefined ? undefined : Number(life),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Renewal, RenewOutcome } from '../../core/lock-store.js';
 import type { EtcdConnection } from './etcd-connection.js';
 import type { EtcdKeys } from './etcd-keys.js';
-import type { EtcdLeases } from './etcd-leases.js';
-import { type StoredKey, storedKey } from './etcd-look.js';
+import { type EtcdLeases, LEASE_STEP_MS } from './etcd-leases.js';
+import { type StoredKey, storedKey, valueOf } from './etcd-look.js';
 
 /** What a transaction may hold at most is 128 by default. */
 const MOST_PER_LOOK = 100;
@@ -29,7 +29,7 @@ export class EtcdRenewals {
   }
 
   /**
-   * At least `ttlMs` from now on for one key that was just seen. A lease's TTL is fixed, so that a longer
+   * At least `ttlMs` from now on for one key that was just seen. A lease's TTL is fixed, so that another
    * life means a new lease: three round trips more.
    */
   async prolong(name: string, stored: StoredKey, ttlMs: number): Promise<RenewOutcome> {
@@ -47,8 +47,11 @@ export class EtcdRenewals {
       const [kv] = range?.kvs ?? [];
       return kv && storedKey(kv);
     });
-    const alive = found.filter((stored) => stored !== undefined && !stored.revoked);
-    const leases = [...new Set(alive.map((stored) => stored?.kv.lease ?? ''))];
+    const alive = found.flatMap((stored, index) => {
+      if (!stored || stored.revoked || isForLess(stored, renewals[index]?.ttlMs)) return [];
+      return stored.kv.lease;
+    });
+    const leases = [...new Set(alive)];
     const lives = await this.leases.keepAlive(leases);
     return Promise.all(
       renewals.map(async ({ name, ttlMs }, index) => {
@@ -56,7 +59,10 @@ export class EtcdRenewals {
         if (!stored) return 'not-owner';
         if (stored.revoked) return 'revoked';
         const lifeMs = lives[leases.indexOf(stored.kv.lease)];
-        return this.outcome(name, stored, ttlMs, lifeMs).catch((): RenewOutcome => 'unknown');
+        const outcome = isForLess(stored, ttlMs)
+          ? this.renewForLess(name, stored, ttlMs)
+          : this.outcome(name, stored, ttlMs, lifeMs);
+        return outcome.catch((): RenewOutcome => 'unknown');
       }),
     );
   }
@@ -69,17 +75,32 @@ export class EtcdRenewals {
   ): Promise<RenewOutcome> {
     if (lifeMs === undefined) return 'unknown';
     if (lifeMs === 0) return 'not-owner';
-    return lifeMs >= ttlMs ? 'renewed' : this.moveToLongerLease(name, stored, ttlMs);
+    return lifeMs >= ttlMs ? 'renewed' : this.moveToNewLease(name, stored, ttlMs);
+  }
+
+  /**
+   * The last renewal before `maxHoldMs`: a keep-alive would give the lease its whole TTL again. Whole
+   * seconds, so that the new lease never ends before the old one would have.
+   */
+  private async renewForLess(
+    name: string,
+    stored: StoredKey,
+    ttlMs: number,
+  ): Promise<RenewOutcome> {
+    const leftMs = await this.leases.leastLeftMs(stored.kv.lease);
+    if (leftMs === undefined) return 'not-owner';
+    return leftMs >= ttlMs ? 'renewed' : this.moveToNewLease(name, stored, ttlMs);
   }
 
   /** Only while the key is as it was seen: one that was deleted or revoked meanwhile stays so. */
-  private async moveToLongerLease(
+  private async moveToNewLease(
     name: string,
-    { kv }: StoredKey,
+    { kv, sinceMs }: StoredKey,
     ttlMs: number,
   ): Promise<RenewOutcome> {
-    const { key, value, modRevision } = kv;
-    const lease = await this.leases.grant('0', ttlMs, name);
+    const { key, modRevision } = kv;
+    const { id: lease, lifeMs } = await this.leases.grant('0', ttlMs, name);
+    const value = sinceMs === undefined ? kv.value : valueOf(sinceMs, lifeMs);
     const request = {
       compare: [{ key, target: 'MOD', modRevision }],
       success: [{ put: { key, value, lease } }],
@@ -89,4 +110,9 @@ export class EtcdRenewals {
     this.leases.revokeInBackground(succeeded ? kv.lease : lease);
     return succeeded ? 'renewed' : 'unknown';
   }
+}
+
+/** Whether a keep-alive would prolong the key's life by more than it was asked for. */
+function isForLess({ lifeMs }: StoredKey, ttlMs = Infinity): boolean {
+  return lifeMs !== undefined && ttlMs + LEASE_STEP_MS <= lifeMs;
 }
