@@ -77,7 +77,8 @@ describe('the pipeline in a process of its own', () => {
     const args = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`];
     args.push('--input-type=module', '-e', source);
     const { stdout } = await run(process.execPath, args, { timeout: 25_000 });
-    const line = 'embedding_failed,A worker thread could not be started.,no threads here';
+    const line =
+      'embedding_failed,A worker thread could not be started: no threads here,no threads here';
     expect(stdout.trim().split('\n')).toEqual([line, line]);
   });
 

@@ -106,7 +106,8 @@ export class UseEmbedder implements Embedder {
     } catch (error) {
       if (waitSignal.aborted || error === hang.signal.reason) throw error;
       if (error instanceof ThreadPoolClosedError) throw error;
-      throw new EmbeddingError('The embedding model failed.', { cause: error });
+      const why = (error as Error).message;
+      throw new EmbeddingError(`The embedding model failed: ${why}`, { cause: error });
     } finally {
       clearTimeout(timer);
     }

@@ -119,7 +119,8 @@ export class ThreadPool<Task, Result> {
     // wait for it; that one would wait for ever, so the whole set is given up and built anew.
     const giveUp = (cause: unknown) => {
       if (threads.queueSize === 0) return;
-      set.failure = new Error('A worker thread could not be started.', { cause });
+      const why = (cause as Error).message;
+      set.failure = new Error(`A worker thread could not be started: ${why}`, { cause });
       if (this.#set === set) this.#set = undefined;
       void threads.destroy();
     };
