@@ -57,6 +57,8 @@ export interface Outage {
 /** Everything that is known of a campaign but for what the database says. */
 export class Journal {
   readonly operations: Operation[] = [];
+  /** Requests that have been sent and not ended. */
+  readonly underWay = new Set<Pick<Operation, 'kind' | 'replica'>>();
   readonly faults: InjectedFault[] = [];
   readonly losses: StoreLoss[] = [];
   readonly outages: Outage[] = [];

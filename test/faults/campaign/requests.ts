@@ -33,10 +33,13 @@ export class Requests {
     const sentAt = Date.now();
     const { path, init } = requestOf(wish);
     const signal = AbortSignal.timeout(GIVE_UP_MS);
+    const sent = { kind, replica: replica.name };
+    this.journal.underWay.add(sent);
     const outcome = await replica
       .fetch(path, { ...init, signal })
       .then(read)
       .catch(failed);
+    this.journal.underWay.delete(sent);
     const about = {
       kind,
       document: document.id,

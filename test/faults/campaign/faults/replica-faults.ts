@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Domain, type Fault, processPause } from '../fault.js';
+import type { Journal, Operation } from '../journal.js';
 import type { Replica } from '../replica.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { TTL_MS } from '../timing.js';
 
 const domain: Domain = 'replica';
+
+/** How long an answer takes, about; and how long to wait for somebody who asks. */
+const QUESTION_MS = 40;
+const LOOK_MS = 10_000;
 
 function onReplica(
   kind: string,
@@ -20,6 +25,16 @@ function onReplica(
 /** What goes wrong in a replica of the service. */
 export const replicaFaults: readonly Fault[] = [
   onReplica('kill -9', (replica, random) => replica.restart('SIGKILL', random.whole(0, 1_000))),
+  {
+    kind: 'kill -9 in a keyed question',
+    domain,
+    async inject({ replicas }, random, journal) {
+      const asked = await questionUnderWay(journal);
+      const victim = replicas.find(({ name }) => name === asked?.replica);
+      await delay(random.whole(0, QUESTION_MS)); // before its work, in it, or after its record
+      await (victim ?? random.pick(replicas)).restart('SIGKILL', random.whole(0, 1_000));
+    },
+  },
   onReplica('SIGTERM', (replica, random) => replica.restart('SIGTERM', random.whole(0, 500))),
   processPause('SIGSTOP beyond the TTL', TTL_MS),
   onReplica('blocked event loop', (replica) => replica.blockLoop()),
@@ -41,3 +56,15 @@ export const replicaFaults: readonly Fault[] = [
     },
   },
 ];
+
+/** A question with an Idempotency-Key as soon as there is one; undefined where there is none for long. */
+async function questionUnderWay(
+  journal: Journal,
+): Promise<Pick<Operation, 'kind' | 'replica'> | undefined> {
+  const deadline = Date.now() + LOOK_MS;
+  for (;;) {
+    const asked = [...journal.underWay].find(({ kind }) => kind === 'ask-once');
+    if (asked || Date.now() > deadline) return asked;
+    await delay(2);
+  }
+}
