@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { LockManager, ZookeeperLockStore } from '../../src/lock/index.js';
+import type { ZookeeperSession } from '../../src/lock/stores/zookeeper/zookeeper-session.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { portOf } from '../support/free-port.js';
 import { endOf, expectHeldAndRelease, untilRenewed } from '../support/lease-checks.js';
+import { realTime } from '../support/real-time.js';
 import { startZookeeper, type ZookeeperEnsemble } from '../support/zookeeper.js';
 import { lockNodes } from '../support/zookeeper-admin.js';
 
@@ -62,6 +64,38 @@ describe('a single ZooKeeper server', () => {
     proxy.resetConnections();
     await eventually(async () => (await lockNodes(zookeeper.servers, 'lock:doc:2')) === null);
     await (await others.acquire('doc:2', { waitMs: 20_000 })).release();
+  }, 90_000);
+
+  it('keeps no node of a try that failed, nor of a release, when nobody could be asked for longer than the TTL', async () => {
+    const port = zookeeper.members[0]?.port ?? 0;
+    await using proxy = await FaultProxy.start({ port });
+    const store = new ZookeeperLockStore({ servers: `127.0.0.1:${proxy.port}`, ttlMs: 20_000 });
+    const locks = new LockManager({ store });
+    closing.push(() => locks.close());
+    await locks.start();
+    const kept = await locks.acquire('doc:1', { ttlMs: 20_000 });
+    const given = await locks.acquire('doc:2', { ttlMs: 1_000 });
+    const { session } = store as unknown as { session: ZookeeperSession };
+    const create = session.create.bind(session);
+    const lost = jest.spyOn(session, 'create').mockImplementation(async (...args) => {
+      const path = await create(...args);
+      if (path !== undefined) proxy.dropReplies();
+      return path;
+    });
+    await expect(locks.acquire('doc:3', { ttlMs: 1_000 })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+    });
+    lost.mockRestore();
+    expect(await given.release()).toBe('unknown');
+    await realTime(2_000);
+    await proxy.pass();
+    proxy.resetConnections();
+    for (const name of ['lock:doc:2', 'lock:doc:3']) {
+      const isGone = async () => !(await lockNodes(zookeeper.servers, name))?.length;
+      await eventually(isGone, { timeoutMs: 20_000, what: `${name} to go` });
+    }
+    kept.assertHeld(); // the session has lived all the time
+    expect(await kept.release()).toBe('released');
   }, 90_000);
 
   it('is understood again after a connection that ended in the middle of a message', async () => {

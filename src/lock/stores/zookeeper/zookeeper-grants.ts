@@ -22,6 +22,7 @@ import {
   type ZookeeperNodes,
 } from './zookeeper-nodes.js';
 import type { ZookeeperSession } from './zookeeper-session.js';
+import { ZookeeperStrays } from './zookeeper-strays.js';
 
 const RETRY_MS = 1_000;
 const NOTHING = Buffer.alloc(0);
@@ -52,6 +53,7 @@ interface Own {
 /** The locks of this process: taking them, and what keeps them from living for ever. */
 export class ZookeeperGrants {
   private readonly own = new Map<string, Own>();
+  private readonly strays: ZookeeperStrays;
 
   constructor(
     private readonly session: ZookeeperSession,
@@ -62,7 +64,9 @@ export class ZookeeperGrants {
     private readonly lifeMs: () => number,
     /** A node of this process went, or its session did: the engine has to look at its leases. */
     private readonly onLoss: () => void,
-  ) {}
+  ) {
+    this.strays = new ZookeeperStrays(session, nodes, line, clock);
+  }
 
   /**
    * A free lock that nobody waits for: three round trips, two of them reads at the connected server.
@@ -70,6 +74,15 @@ export class ZookeeperGrants {
    * @throws LockUnavailableError
    */
   async tryAcquire(ask: Ask): Promise<AcquireReply> {
+    try {
+      return await this.try(ask);
+    } catch (error) {
+      this.strays.sweepAfter(ask.name, ask.token, ask.ttlMs);
+      throw error;
+    }
+  }
+
+  private async try(ask: Ask): Promise<AcquireReply> {
     const { name, token, ttlMs, place } = ask;
     this.assertLife(name, ttlMs);
     let look = await this.line.look(name);
@@ -125,7 +138,12 @@ export class ZookeeperGrants {
         : (await this.line.look(name)).held
             .filter((one) => one.token === token)
             .map(({ path }) => path);
-    const removed = await Promise.all(paths.map((path) => this.session.remove(path, name)));
+    const removed = await Promise.all(paths.map((path) => this.session.remove(path, name))).catch(
+      (error: unknown) => {
+        if (own) this.tryLater(own); // whoever releases may give up before it has an answer
+        throw error;
+      },
+    );
     own?.cancelCheck?.();
     this.own.delete(idOf(name, token));
     // Nothing stays of a lock that nobody wants; whoever comes meanwhile keeps it, or makes it anew.
@@ -157,6 +175,7 @@ export class ZookeeperGrants {
   private async take({ name, token }: Ask): Promise<Look> {
     const path = this.nodes.held(name, token);
     const data = writeData(this.clock.now().wallMs, this.lifeMs());
+    this.strays.expect(token);
     let made = await this.session.create(path, data, name);
     if (made === undefined) {
       await this.session.makeParent(this.nodes.lock(name), name);
@@ -165,6 +184,7 @@ export class ZookeeperGrants {
     const look = await this.line.look(name);
     if (made !== undefined && look.held[0]?.token !== token) {
       await this.session.remove(made, name);
+      this.strays.settled(token);
       return this.line.look(name);
     }
     return look;
@@ -195,6 +215,7 @@ export class ZookeeperGrants {
     // It was made by an earlier try: the session has to be heard by this one.
     if (!isFresh) await this.session.write(this.nodes.root, NOTHING, -1, name);
     this.own.set(idOf(name, token), own);
+    this.strays.settled(token);
     this.keepUntil(own, plusMs(now, ttlMs));
     if (place) await this.line.leave(name, place.process, look);
     const storeTimeMs = Math.floor(this.clock.now().wallMs);
@@ -230,11 +251,15 @@ export class ZookeeperGrants {
       if (this.own.get(idOf(own.name, own.token)) !== own || own.isLeaving) return;
       const leftMs = remainingMs(own.until, this.clock.now());
       if (leftMs > 0) return this.checkAfter(own, leftMs);
-      this.release(own.name, own.token).catch(() => {
-        own.isLeaving = false;
-        this.checkAfter(own, RETRY_MS);
-      });
+      this.release(own.name, own.token).catch(() => undefined); // it has noted that already
     }, ms);
+  }
+
+  private tryLater(own: Own): void {
+    own.cancelCheck?.();
+    own.isLeaving = false;
+    if (this.session.isClosed) return;
+    this.checkAfter(own, Math.max(RETRY_MS, remainingMs(own.until, this.clock.now())));
   }
 
   private async busy({ name, place }: Ask, look: Look, turnMs?: number): Promise<BusyReply> {

@@ -44,7 +44,7 @@ export class ZookeeperSession {
   generation = 0;
   private library: Promise<Library> | undefined;
   private client: Client | undefined;
-  private isClosed = false;
+  isClosed = false;
   private cancelLook: CancelTimer | undefined;
   private lastBytes = { socket: undefined as Socket | undefined, read: -1, sinceMs: 0 };
 
