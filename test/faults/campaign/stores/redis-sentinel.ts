@@ -66,12 +66,13 @@ class SentinelGroup implements MasterGroup {
     const isWhole = async () => {
       const master = await this.named();
       const others = this.servers.filter((server) => server !== master);
+      const known = (await this.ask('REPLICAS')) as unknown[];
+      if (known.length !== others.length) return false;
       const follow = others.map(async (server) => {
         const [, , port, link] = (await send(server, 'ROLE')) as unknown[];
         return port === master.port && link === 'connected';
       });
-      const known = (await this.ask('REPLICAS')) as unknown[];
-      return known.length === others.length && (await Promise.all(follow)).every(Boolean);
+      return (await Promise.all(follow)).every(Boolean);
     };
     const what = 'all servers to follow the master that the Sentinel names';
     await eventually(isWhole, { ...WAIT, what });
