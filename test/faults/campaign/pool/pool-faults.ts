@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { fingerprintOf } from '../../../../src/key-pool/index.js';
+import { cutQuestions } from '../cut-questions.js';
 import type { Fault } from '../fault.js';
 import type { Journal } from '../journal.js';
 import type { Replica } from '../replica.js';
@@ -21,6 +22,7 @@ const LOOK_MS = 10_000;
 /** Whoever had a key before it was put out of use has sent his request by then. */
 const LATE_MS = 3_000;
 const REPAIR_MS = 60_000;
+const KILLS = 3;
 
 /** What can go wrong with keys, beside what can go wrong with any lock. */
 export function poolFaults(model: ModelServer, keys: readonly string[], redisUrl: string): Fault[] {
@@ -36,10 +38,14 @@ export function poolFaults(model: ModelServer, keys: readonly string[], redisUrl
     {
       kind: 'kill -9 between answer and record',
       domain: 'replica',
-      async inject({ replicas }, random) {
-        const answered = await Promise.race([model.nextAnswered(), delay(LOOK_MS)]);
-        const victim = replicas.find(({ name }) => name === answered?.replica);
-        await (victim ?? random.pick(replicas)).restart('SIGKILL', random.whole(0, 1_000));
+      async inject({ replicas }, random, journal) {
+        for (let tries = 1; tries <= KILLS; tries += 1) {
+          const answered = await Promise.race([model.nextAnswered(), delay(LOOK_MS)]);
+          const victim = replicas.find(({ name }) => name === answered?.replica);
+          await (victim ?? random.pick(replicas)).restart('SIGKILL', random.whole(0, 1_000));
+          const cut = cutQuestions(journal).map(({ operation }) => operation.onceAsked);
+          if (answered && cut.includes(answered.question)) return; // else it was faster
+        }
       },
     },
     {
