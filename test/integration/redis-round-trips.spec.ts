@@ -39,7 +39,8 @@ const operations: Readonly<Record<string, (store: LockStore) => Promise<unknown>
   },
 };
 
-const rows = readFileSync('docs/stores.md', 'utf8')
+const [, section = ''] = readFileSync('docs/stores.md', 'utf8').split('\n## redis\n');
+const rows = (section.split('\n## ')[0] ?? '')
   .split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .filter(([, operation]) => operation !== undefined && operation in operations);
