@@ -25,7 +25,6 @@ import type { ZookeeperSession } from './zookeeper-session.js';
 import { ZookeeperStrays } from './zookeeper-strays.js';
 
 const RETRY_MS = 1_000;
-const NOTHING = Buffer.alloc(0);
 
 type Grant = Extract<AcquireReply, { status: 'granted' }>;
 
@@ -113,7 +112,7 @@ export class ZookeeperGrants {
   /** One write through the leader, by which the session is heard, and a look at each node. Never rejects. */
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     const sentAt = this.clock.now();
-    const heard = this.session.write(this.nodes.root, NOTHING).catch(() => false);
+    const heard = this.session.hear(this.nodes.root).catch(() => false);
     const outcomes = renewals.map(async ({ name, token, ttlMs }): Promise<RenewOutcome> => {
       const own = this.own.get(idOf(name, token));
       if (own?.generation !== this.session.generation) return 'not-owner';
@@ -213,7 +212,7 @@ export class ZookeeperGrants {
     if (!node) throw new LockUnavailableError(name, 'ZooKeeper: its node has gone meanwhile');
     if (readData(node.data).revoked) return null;
     // It was made by an earlier try: the session has to be heard by this one.
-    if (!isFresh) await this.session.write(this.nodes.root, NOTHING, -1, name);
+    if (!isFresh) await this.session.hear(this.nodes.root, name);
     this.own.set(idOf(name, token), own);
     this.strays.settled(token);
     this.keepUntil(own, plusMs(now, ttlMs));

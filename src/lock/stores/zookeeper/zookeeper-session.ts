@@ -12,6 +12,8 @@ interface Socket {
 type Library = typeof import('node-zookeeper-client');
 type Callback<T extends unknown[]> = (error: Error | Exception | null, ...answer: T) => void;
 
+const NOTHING = Buffer.alloc(0);
+
 /** ZooKeeper's codes. */
 const CONNECTION_LOSS = -4;
 const NO_NODE = -101;
@@ -152,6 +154,14 @@ export class ZookeeperSession {
       BAD_VERSION,
     );
     return answer !== undefined;
+  }
+
+  /**
+   * Writes nothing to a node, through the leader: so the session is heard, and with the answer the connected
+   * server has seen whatever it has done before. False where the node is missing.
+   */
+  hear(path: string, lockName?: string): Promise<boolean> {
+    return this.write(path, NOTHING, -1, lockName);
   }
 
   /** Ends the session, and with it all of its nodes. */

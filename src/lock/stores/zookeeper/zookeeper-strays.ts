@@ -4,7 +4,6 @@ import type { ZookeeperNodes } from './zookeeper-nodes.js';
 import type { ZookeeperSession } from './zookeeper-session.js';
 
 const RETRY_MS = 1_000;
-const NOTHING = Buffer.alloc(0);
 
 /**
  * Nodes of tries that failed, known or not. They outlive their try by its TTL, as in a store that ends
@@ -41,8 +40,7 @@ export class ZookeeperStrays {
   }
 
   private async sweep(name: string, token: string): Promise<void> {
-    // With this answer the connected server has seen whatever the session has done before.
-    await this.session.write(this.nodes.root, NOTHING, -1, name);
+    await this.session.hear(this.nodes.root, name); // or a node of ours may not be seen yet
     const { held } = await this.line.look(name);
     if (!this.tokens.has(token)) return; // another try of it has come
     const left = held.filter((one) => one.token === token);
