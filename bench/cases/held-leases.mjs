@@ -68,8 +68,7 @@ export async function measureHeldLeases({ probe }, { first }, { leases, ttlMs, m
   const watching = first.call('held', 'watch', { ms });
   const lowest = await lowestLife(probe.client, lives, ms);
   const { cpuPart, timers } = await watching;
-  const scripts = await probe.slowScriptsUs();
-  const longestTrifleMs = (await probe.longestTrifleUs()) / 1e3;
+  const { scripts, longestTrifle } = await probe.slowUs();
   const serverPart = ((await probe.scriptsUs()) - before) / (ms * 1e3);
   await first.call('held', 'release');
   return {
@@ -81,7 +80,7 @@ export async function measureHeldLeases({ probe }, { first }, { leases, ttlMs, m
     longestScriptMs: scripts.length === 0 ? 0 : largest(scripts) / 1e3,
     p95ScriptMs: scripts.length === 0 ? 0 : quantile(scripts, 0.95) / 1e3,
     slowScripts: scripts.length,
-    longestTrifleMs,
+    longestTrifleMs: longestTrifle / 1e3,
     lowestLifePart: lowest / ttlMs,
   };
 }

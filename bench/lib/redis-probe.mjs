@@ -80,29 +80,20 @@ export class RedisProbe {
   }
 
   /**
-   * How long each slow script ran, in microseconds: by the server's wall clock, so a server that is
-   * put off its core in the middle of a script looks slow too.
-   * @returns {Promise<number[]>}
+   * What the server took long for, in microseconds by its wall clock, so being put off its core in the middle
+   * counts. `scripts`: each slow one. `longestTrifle`: the longest of the commands that take it a microsecond or
+   * two, which tells how long it was put off; 0 where none was longer than the slow log's threshold.
    */
-  async slowScriptsUs() {
-    return (await this.slowEntries()).filter(({ isScript }) => isScript).map(({ us }) => us);
-  }
-
-  /**
-   * The longest command among those that take the server a microsecond or two, in µs: how long it was
-   * put off its core meanwhile. 0: never longer than the slow log's threshold.
-   */
-  async longestTrifleUs() {
-    const trifles = (await this.slowEntries()).filter(({ name }) => name === 'pttl');
-    return Math.max(0, ...trifles.map(({ us }) => us));
-  }
-
-  async slowEntries() {
-    const entries = await this.client.slowlog('GET', -1);
-    return entries.map(([, , us, command]) => {
-      const name = String(command[0]).toLowerCase();
-      return { name, isScript: name.startsWith('eval'), us: Number(us) };
-    });
+  async slowUs() {
+    const entries = (await this.client.slowlog('GET', -1)).map(([, , us, [command]]) => ({
+      name: String(command).toLowerCase(),
+      us: Number(us),
+    }));
+    const usOf = (isWanted) => entries.filter(({ name }) => isWanted(name)).map(({ us }) => us);
+    return {
+      scripts: usOf((name) => name.startsWith('eval')),
+      longestTrifle: Math.max(0, ...usOf((name) => name === 'pttl')),
+    };
   }
 
   /** The server as it was before the first case. */
