@@ -88,9 +88,8 @@ export class GrantEngine {
 
   /** Waits up to `waitMs`. The caller releases. @throws as `LockManager.acquire` */
   async acquire(name: string, options: AcquireOptions = {}): Promise<HeldLease> {
-    const { signal, ...given } = options;
     if (heldInContext(this, name)) throw new LockReentryError(name);
-    return this.acquirer.take(name, this.resolve(given), signal);
+    return await this.acquirer.take(name, this.resolve(options), options.signal);
   }
 
   /** The options of one call. @throws LockOptionsError */

@@ -86,11 +86,9 @@ export class LeaseDesk implements LeaseKeeper {
     return outcome === 'renewed';
   }
 
-  async release(lease: HeldLease): Promise<ReleaseOutcome> {
-    if (lease.outcome) return lease.outcome;
-    lease.releasing ??= this.releaseOnce(lease).finally(() => {
-      lease.releasing = undefined;
-    });
+  release(lease: HeldLease): Promise<ReleaseOutcome> {
+    if (lease.outcome) return Promise.resolve(lease.outcome);
+    lease.releasing ??= this.releaseOnce(lease);
     return lease.releasing;
   }
 
@@ -127,6 +125,7 @@ export class LeaseDesk implements LeaseKeeper {
       this.onClosed(lease.name, elapsedMs(lease.grantedAt, this.clock.now()));
     }
     const outcome = await this.deleteKey(lease, isFirst);
+    lease.releasing = undefined;
     if (isFirst && this.events.isHeard('released')) {
       const heldMs = elapsedMs(lease.grantedAt, this.clock.now());
       this.events.emit('released', { name: lease.name, fence: lease.fence, heldMs, outcome });
@@ -154,8 +153,9 @@ export class LeaseDesk implements LeaseKeeper {
       }
       return 'unknown';
     }
-    const wasValid = remainingMs(lease.deadline, this.clock.now()) > 0;
-    if (lease.outcome === 'not-held' && !lease.loss && wasValid) lease.foundGone();
+    if (lease.outcome === 'not-held' && !lease.loss && this.isBefore(lease.deadline)) {
+      lease.foundGone();
+    }
     this.undoLate(lease.attempt);
     return lease.outcome;
   }
@@ -163,6 +163,10 @@ export class LeaseDesk implements LeaseKeeper {
   /** A command of a lease's token may still be under way from the time of the grant. */
   private undoLate(attempt: Attempt): void {
     if (attempt.mayLeaveSomething) this.undo(attempt);
+  }
+
+  private isBefore(deadline: Instant): boolean {
+    return remainingMs(deadline, this.clock.now()) > 0;
   }
 
   private forget(lease: HeldLease): void {

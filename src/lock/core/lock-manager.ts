@@ -139,7 +139,7 @@ export class LockManager {
    * LockOptionsError, or the signal's reason
    */
   async acquire(name: string | LockName, options: AcquireOptions = {}): Promise<Lease> {
-    return this.engine.acquire(LockName.of(name).escaped, options);
+    return await this.engine.acquire(LockName.of(name).escaped, options);
   }
 
   /** One try, one round trip: a lease, or null where somebody else holds the lock. @throws as `acquire`, but never busy */

@@ -5,7 +5,7 @@ import type { LeaseDesk } from './lease-desk.js';
 import type { LockOptions } from './lock-options.js';
 import type { AcquireReply, BusyReply, GrantStore } from './lock-store.js';
 import { LockUnavailableError } from './lock.errors.js';
-import { newToken, type Owner } from './owner-token.js';
+import { type Owner, tokensOf } from './owner-token.js';
 
 /** How one try ended. `spent`: its token must not be used again. */
 export type TryOutcome =
@@ -19,17 +19,21 @@ export type TryOutcome =
 
 /** Makes attempts and turns their replies into leases. */
 export class Tries {
+  private readonly newToken: () => string;
+
   constructor(
     private readonly store: GrantStore,
     private readonly clock: Clock,
     private readonly owner: Owner,
     private readonly desk: LeaseDesk,
-  ) {}
+  ) {
+    this.newToken = tokensOf(owner);
+  }
 
   /** An attempt with a fresh token. */
   newAttempt(name: string, { ttlMs, commandTimeoutMs }: LockOptions): Attempt {
     const { process } = this.owner;
-    const terms = { name, token: newToken(this.owner), ttlMs, commandTimeoutMs, process };
+    const terms = { name, token: this.newToken(), ttlMs, commandTimeoutMs, process };
     return new Attempt(terms, this.store, this.clock);
   }
 

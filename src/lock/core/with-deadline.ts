@@ -22,21 +22,24 @@ export function withDeadline<T>(
   { signal, background = false }: { signal?: AbortSignal | undefined; background?: boolean } = {},
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const finish = (settle: () => void) => {
+    const finish = () => {
       cancel();
       signal?.removeEventListener('abort', onAbort);
-      settle();
     };
-    const onAbort = () => finish(() => reject(signal?.reason));
+    const fail = (error: unknown) => {
+      finish();
+      reject(error);
+    };
+    const onAbort = () => fail(signal?.reason);
     const cancel = clock.setTimer(
-      () => finish(() => reject(new DeadlineError(timeoutMs))),
+      () => fail(new DeadlineError(timeoutMs)),
       timeoutMs,
       !background, // somebody awaits this answer: the process must not end before it comes
     );
-    operation.then(
-      (value) => finish(() => resolve(value)),
-      (error: unknown) => finish(() => reject(error)),
-    );
+    operation.then((value) => {
+      finish();
+      resolve(value);
+    }, fail);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
   });

@@ -1,11 +1,12 @@
 -- One try each for many locks: those that are free or plainly busy and that nobody waits for. All others
 -- are left alone, to be asked for by acquire.lua.
--- KEYS per lock: those of acquire.lua
+-- KEYS: the locks. The fence and the queue of each are made here: on the one server that this is for, keys
+-- need not be told, and each that is told costs the client more than the server spends on making it.
 -- ARGV per lock: token, TTL in ms
 -- Returns per lock what acquire.lua returns, or 0: nothing was done.
-local count = #KEYS / 3
+local count = #KEYS
 local queues, answers = {}, {}
-for i = 1, count do queues[i] = KEYS[3 * i] end
+for i = 1, count do queues[i] = '{' .. KEYS[i] .. '}:queue' end
 local crowded = redis.call('EXISTS', unpack(queues)) > 0
 local time = redis.call('TIME')
 local fence = time[1] * 1000000 + time[2] -- printed with 17 digits by redis.call: it has 16
@@ -35,7 +36,8 @@ local function busy(lock, fence_key, queue, token)
 end
 
 for i = 1, count do
-  local lock, fence_key, queue, token = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i], ARGV[2 * i - 1]
+  local lock, queue, token = KEYS[i], queues[i], ARGV[2 * i - 1]
+  local fence_key = '{' .. lock .. '}:fence'
   if crowded and redis.call('EXISTS', queue) == 1 then
     answers[i] = 0
   else

@@ -36,12 +36,14 @@ export class LuaScript {
 
   /** One round trip, two after a restart or SCRIPT FLUSH. @throws what the client throws */
   async run(client: RedisClient, { keys, args }: LuaCall): Promise<unknown> {
+    const operands = [this.sha, keys.length, ...keys, ...args];
     try {
-      return await client.evalsha(this.sha, keys.length, ...keys, ...args);
+      return await client.call('evalsha', operands);
     } catch (error) {
       // The server did not know the hash, so nothing has run.
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return client.eval(this.text, keys.length, ...keys, ...args);
+      operands[0] = this.text;
+      return client.call('eval', operands);
     }
   }
 }

@@ -6,9 +6,10 @@ import type { LuaCall, LuaScript, RedisClient } from './lua-script.js';
  */
 const MOST_CALLS = 16;
 
-/** A script for one call, and its short way for many: that answers 0 where it has left a call alone. */
+/** A script for one call, and its short way for many. */
 export interface BatchedScripts {
   readonly one: LuaScript;
+  /** Takes the first key of every call, and makes the others. Answers 0 where it has left a call alone. */
   readonly many: LuaScript;
 }
 
@@ -61,8 +62,12 @@ export class ScriptBatch {
   }
 
   private sendTogether(calls: readonly PendingCall[]): void {
-    const keys = calls.flatMap((call) => call.keys);
-    const args = calls.flatMap((call) => call.args);
+    const keys: string[] = [];
+    const args: (string | number)[] = [];
+    for (const call of calls) {
+      keys.push(call.keys[0] as string);
+      args.push(...call.args);
+    }
     this.send(this.scripts.many, { keys, args }).then(
       (answers) =>
         calls.forEach((call, index) => {
