@@ -54,19 +54,20 @@ export class Attempt {
     const sentAt = this.clock.now();
     this.lastSentAt = sentAt;
     this.unknownSends += 1;
-    const sent = send();
-    sent.then(
-      ({ status }) => {
+    const heard = send().then(
+      (reply) => {
         this.unknownSends -= 1;
         // Whoever asked may have given up a moment ago.
-        if (status === 'granted') this.holds = true;
+        if (reply.status === 'granted') this.holds = true;
+        return reply;
       },
       (error: unknown) => {
         if (error instanceof LockUnavailableError && !error.mayHaveRun) this.unknownSends -= 1;
+        throw error;
       },
     );
     try {
-      return { reply: await withDeadline(sent, this.clock, timeoutMs, { signal }), sentAt };
+      return { reply: await withDeadline(heard, this.clock, timeoutMs, { signal }), sentAt };
     } catch (error) {
       if (signal?.aborted || error instanceof LockUnavailableError) throw error;
       throw new LockUnavailableError(this.terms.name, (error as Error).message, { cause: error });

@@ -33,6 +33,8 @@ export class FenceRule {
   private readonly highest: bigint;
   private readonly kind: string;
   private readonly isClock: boolean;
+  /** There are earlier fences to compare with. */
+  readonly hasEarlier: boolean;
 
   /** @throws LockOptionsError */
   constructor(
@@ -47,14 +49,10 @@ export class FenceRule {
     }
     this.base = BigInt(fenceBase);
     this.highest = highestFence;
+    this.hasEarlier = highestFence > 0n;
     this.kind = store?.kind ?? 'unknown';
     // A store that can lose everything and mint higher fences all the same takes them from a clock.
     this.isClock = store?.capabilities.fencesSurviveLoss ?? false;
-  }
-
-  /** There are earlier fences to compare with. */
-  get hasEarlier(): boolean {
-    return this.highest > 0n;
   }
 
   /** The fence of a lease whose store minted `minted`. */
@@ -64,10 +62,9 @@ export class FenceRule {
 
   /** Why nobody may work under this fence, with cause and fix; undefined where somebody may. */
   objection(fence: bigint): string | undefined {
-    const isBehind = this.isClock
-      ? fence + CLOCKS_APART < this.highest
-      : fence <= this.highest && this.hasEarlier;
-    if (!isBehind) return undefined;
+    if (!this.hasEarlier) return undefined;
+    if (this.isClock ? fence + CLOCKS_APART >= this.highest : fence > this.highest)
+      return undefined;
     const needed = this.highest - fence + this.base + 1n;
     const setBase = `stop all processes and set fenceBase (LOCK_FENCE_BASE) to ${needed}`;
     const causeAndFix = this.isClock

@@ -54,9 +54,12 @@ export class LeaseDesk implements LeaseKeeper {
     }
     attempt.handOver();
     const { maxHoldMs, commandTimeoutMs } = options;
-    const given = { fence, permit, storeTimeMs };
-    const terms = { name, token, ...given, ttlMs, maxHoldMs, commandTimeoutMs, sentAt };
-    const lease = new HeldLease(terms, attempt, this.clock, this);
+    const lease = new HeldLease(
+      { name, token, fence, permit, storeTimeMs, ttlMs, maxHoldMs, commandTimeoutMs, sentAt },
+      attempt,
+      this.clock,
+      this,
+    );
     this.held.add(lease);
     this.watchdog.watch(lease);
     return { lease };
@@ -120,9 +123,9 @@ export class LeaseDesk implements LeaseKeeper {
   private async releaseOnce(lease: HeldLease): Promise<ReleaseOutcome> {
     const isFirst = lease.isOpen;
     if (isFirst) {
-      lease.close();
+      const heldMs = lease.close();
       this.forget(lease);
-      this.onClosed(lease.name, elapsedMs(lease.grantedAt, this.clock.now()));
+      this.onClosed(lease.name, heldMs);
     }
     const outcome = await this.deleteKey(lease, isFirst);
     lease.releasing = undefined;

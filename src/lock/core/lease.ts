@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.js';
-import { type Clock, type Instant, plusMs, remainingMs } from './clock.js';
+import { type Clock, elapsedMs, type Instant, plusMs, remainingMs } from './clock.js';
 import { LockName } from './lock-name.js';
 import { LockLostError, LockOptionsError, type LossCode } from './lock.errors.js';
 import { driftMarginMs } from './lock-options.js';
@@ -210,9 +210,8 @@ export class HeldLease implements Lease {
   }
 
   /** Ends the lease as lost if its time has passed. True when it is over. */
-  checkDeadline(): boolean {
+  checkDeadline(now = this.clock.now()): boolean {
     if (this.ended) return true;
-    const now = this.clock.now();
     if (remainingMs(this.validUntil, now) > 0) return false;
     const atMaximum = this.maxUntil !== undefined && remainingMs(this.maxUntil, now) <= 0;
     this.lose(atMaximum ? 'MAX_HOLD' : 'EXPIRED');
@@ -227,10 +226,15 @@ export class HeldLease implements Lease {
     this.keeper.onLost(this, reason);
   }
 
-  /** The work is over. The signal aborts too, so that detached work learns it is not covered. */
-  close(): void {
-    this.checkDeadline();
+  /**
+   * The work is over, after so many ms. The signal aborts too, so that detached work learns it is not
+   * covered.
+   */
+  close(): number {
+    const now = this.clock.now();
+    this.checkDeadline(now);
     if (this.ended !== 'RELEASED') this.end('RELEASED');
+    return elapsedMs(this.grantedAt, now);
   }
 
   /** A release found the key gone while the lease was still valid: it was lost during the work. */
