@@ -1,7 +1,7 @@
 import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, plusMs, remainingMs } from './clock.js';
 import type { HoldStatistics } from './hold-statistics.js';
-import type { HeldLease } from './lease.js';
+import { HeldLease } from './lease.js';
 import type { LeaseDesk } from './lease-desk.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
@@ -23,6 +23,9 @@ const JITTER_MS = 10;
 const LEAST_PAUSE_MS = 2;
 const FIRST_TROUBLE_PAUSE_MS = 50;
 const LAST_TROUBLE_PAUSE_MS = 1_000;
+
+/** A lease, or why there is none. */
+type Taken = HeldLease | LockBusyError | LockUnavailableError;
 
 /** Takes locks: with one try, or in turn with the other waiters of this process. */
 export class Acquirer {
@@ -46,31 +49,29 @@ export class Acquirer {
   /** @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, or the signal's reason */
   async take(name: string, options: LockOptions, signal?: AbortSignal): Promise<HeldLease> {
     signal?.throwIfAborted();
-    this.assertOpen(name);
+    if (this.closing) throw closedError(name);
     this.listen();
     const startedAt = this.events.isHeard('granted') ? this.clock.now() : undefined;
-    try {
-      const lease =
-        options.waitMs === 0
-          ? await this.takeAtOnce(name, options, signal)
-          : await this.takeInTurn(name, options, signal);
+    const taken =
+      options.waitMs === 0
+        ? await this.takeAtOnce(name, options, signal)
+        : await this.takeInTurn(name, options, signal);
+    if (taken instanceof HeldLease) {
       if (startedAt) {
         const waitedMs = elapsedMs(startedAt, this.clock.now());
-        this.events.emit('granted', { name, fence: lease.fence, waitedMs });
+        this.events.emit('granted', { name, fence: taken.fence, waitedMs });
       }
-      return lease;
-    } catch (error) {
-      if (error instanceof LockBusyError) this.events.emit('busy', { name });
-      if (error instanceof LockUnavailableError) this.events.emit('unavailable', { name, error });
-      throw error;
+      return taken;
     }
+    if (taken instanceof LockBusyError) this.events.emit('busy', { name });
+    else this.events.emit('unavailable', { name, error: taken });
+    throw taken;
   }
 
-  /** @throws where others of this process wait for the lock: it belongs to the first of them, free or not */
-  assertFree(name: string): void {
+  /** Why one try is not made: others of this process wait for the lock, and it belongs to the first of them, free or not. */
+  objection(name: string): LockBusyError | LockUnavailableError | undefined {
     const waiting = this.queue.lastAnswer(name);
-    if (waiting?.trouble) throw waiting.trouble;
-    if (waiting) throw this.busyError(name, waiting);
+    return waiting && (waiting.trouble ?? this.busyError(name, waiting));
   }
 
   /** Refuses everybody from now on, waiters included. */
@@ -84,8 +85,9 @@ export class Acquirer {
     name: string,
     options: LockOptions,
     signal: AbortSignal | undefined,
-  ): Promise<HeldLease> {
-    this.assertFree(name);
+  ): Promise<Taken> {
+    const objection = this.objection(name);
+    if (objection) return objection;
     const attempt = this.tries.newAttempt(name, options);
     const timeoutMs = options.commandTimeoutMs;
     const outcome = await this.tries.try(attempt, options, timeoutMs, signal, () =>
@@ -95,10 +97,10 @@ export class Acquirer {
       case 'granted':
         return outcome.lease;
       case 'busy':
-        throw this.busyError(name, this.heard(name, outcome.reply, options));
+        return this.busyError(name, this.heard(name, outcome.reply, options));
       case 'trouble':
         this.desk.undo(attempt);
-        throw outcome.error;
+        return outcome.error;
     }
   }
 
@@ -106,11 +108,12 @@ export class Acquirer {
     name: string,
     options: LockOptions,
     signal: AbortSignal | undefined,
-  ): Promise<HeldLease> {
+  ): Promise<Taken> {
     const deadline = plusMs(this.clock.now(), options.waitMs);
     const left = () => remainingMs(deadline, this.clock.now());
     const waiter = this.queue.enter(name);
     let attempt = this.tries.newAttempt(name, options);
+    let isGranted = false;
     let hasTried = false;
     let troubles = 0;
     try {
@@ -125,6 +128,7 @@ export class Acquirer {
           const outcome = await this.tryAsHead(attempt, options, timeoutMs, signal, place);
           if (outcome.kind === 'granted') {
             waiter.served();
+            isGranted = true;
             return outcome.lease;
           }
           if (outcome.kind === 'busy') {
@@ -148,19 +152,17 @@ export class Acquirer {
         }
         const { closedUntil } = waiter.lastAnswer;
         if (closedUntil && remainingMs(closedUntil, this.clock.now()) > left()) {
-          throw this.busyError(name, waiter.lastAnswer);
+          return this.busyError(name, waiter.lastAnswer);
         }
         await waiter.pause(Math.max(0, Math.min(pauseMs, left())), signal);
         signal?.throwIfAborted();
-        this.assertOpen(name);
+        if (this.closing) return closedError(name);
         if (left() <= 0 && (hasTried || !waiter.isHead)) {
-          throw this.waitedInVain(name, waiter, options.waitMs);
+          return this.waitedInVain(name, waiter, options.waitMs);
         }
       }
-    } catch (error) {
-      this.desk.undo(attempt);
-      throw error;
     } finally {
+      if (!isGranted) this.desk.undo(attempt);
       if (waiter.leavesPlace) this.giveUpPlace(name, options);
       waiter.leave();
     }
@@ -207,14 +209,11 @@ export class Acquirer {
     }, TURN_MS + LEAST_PAUSE_MS);
   }
 
-  private assertOpen(name: string): void {
-    if (!this.closing) return;
-    throw new LockUnavailableError(name, 'this process is shutting down; ask another replica', {
-      mayHaveRun: false,
-    });
-  }
-
-  private waitedInVain(name: string, waiter: Waiter, waitMs: number): Error {
+  private waitedInVain(
+    name: string,
+    waiter: Waiter,
+    waitMs: number,
+  ): LockBusyError | LockUnavailableError {
     const answer = waiter.lastAnswer;
     if (answer.trouble) return answer.trouble;
     const { remainingMs: remaining, retryAfterMs } = this.busyError(name, answer);
@@ -251,4 +250,10 @@ export class Acquirer {
 /** The waiter's own deadline cut the try short: that says nothing about the store. */
 function ranOutOfTime(error: LockUnavailableError, options: LockOptions, timeoutMs: number) {
   return error.cause instanceof DeadlineError && timeoutMs < options.commandTimeoutMs;
+}
+
+function closedError(name: string): LockUnavailableError {
+  return new LockUnavailableError(name, 'this process is shutting down; ask another replica', {
+    mayHaveRun: false,
+  });
 }

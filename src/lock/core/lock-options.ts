@@ -49,7 +49,7 @@ export function resolveLockOptions(
   given: Partial<LockOptions> = {},
   defaults: LockOptions = DEFAULT_LOCK_OPTIONS,
 ): LockOptions {
-  if (isEmpty(given)) return defaults; // checked before, when they were resolved themselves
+  if (isNothing(given)) return defaults; // checked before, when they were resolved themselves
   const options = {
     ttlMs: given.ttlMs ?? defaults.ttlMs,
     waitMs: given.waitMs ?? defaults.waitMs,
@@ -61,9 +61,8 @@ export function resolveLockOptions(
   return Object.freeze(options);
 }
 
-function isEmpty(given: object): boolean {
-  for (const name in given) if (Object.hasOwn(given, name)) return false;
-  return true;
+function isNothing({ ttlMs, waitMs, maxHoldMs, commandTimeoutMs }: Partial<LockOptions>): boolean {
+  return (ttlMs ?? waitMs ?? maxHoldMs ?? commandTimeoutMs) === undefined;
 }
 
 /** @throws LockOptionsError unless `value` is a whole number of ms within the option's bounds */

@@ -55,7 +55,10 @@ export class SetAcquirer {
     options: LockOptions,
     signal: AbortSignal | undefined,
   ): Promise<LeaseSet> {
-    for (const name of names) this.one.assertFree(name);
+    for (const name of names) {
+      const objection = this.one.objection(name);
+      if (objection) throw objection;
+    }
     const attempts = names.map((name) => this.tries.newAttempt(name, options));
     const together = this.sendTogether(
       attempts.map(({ terms }) => terms),

@@ -55,7 +55,7 @@ export function WithLock<
     const settings = atSite(site, () => resolveWithLockOptions(options ?? {}));
     const serviceKey = serviceKeyOf(settings.instance);
     const namesOf = namesOfCall(name as NameOption, original, site);
-    const take: Take = async (self, args) => {
+    const take: Take = (self, args) => {
       const locks = (self as Record<symbol, LockService> | undefined)?.[serviceKey];
       if (!locks) throw notInjected(site);
       return holdOrSkip(locks, namesOf(self, args), settings);
@@ -70,7 +70,7 @@ export function WithLock<
   };
 }
 
-/** Takes the lock for one call; undefined where a busy lock is to be skipped. */
+/** Takes the lock for one call; undefined where a busy lock is to be skipped. Throws at once what no lock can help. */
 type Take = (self: unknown, args: unknown[]) => Promise<Hold | undefined>;
 
 function lockedMethod(original: AnyMethod, take: Take): AnyMethod {
@@ -114,18 +114,18 @@ function lockedGenerator(
   };
 }
 
-async function holdOrSkip(
+function holdOrSkip(
   locks: LockService,
   names: readonly LockName[],
   { onBusy, hold }: ResolvedWithLockOptions,
 ): Promise<Hold | undefined> {
-  try {
-    return await locks.hold(names, hold);
-  } catch (error) {
-    if (onBusy !== 'skip' || !(error instanceof LockBusyError)) throw error;
+  const held = locks.hold(names, hold);
+  if (onBusy !== 'skip') return held;
+  return held.catch((error: unknown) => {
+    if (!(error instanceof LockBusyError)) throw error;
     locks.events.emit('skipped', { name: names.map(({ escaped }) => escaped).join(' + ') });
     return undefined;
-  }
+  });
 }
 
 type NameOption = string | readonly string[] | LockNameFunction<unknown[]>;
