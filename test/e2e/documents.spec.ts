@@ -1,53 +1,13 @@
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import request, { type Response } from 'supertest';
-import { type DatabaseDialect } from '../../src/database/index.js';
+import { expect, it } from '@jest/globals';
+import type { Response } from 'supertest';
 import { ProgressStream } from '../../src/documents/progress-stream.js';
-import { startApp, type TestApp } from '../support/app.js';
+import { documentsOverHttp, expectProblem } from '../support/documents-over-http.js';
 import { eventually } from '../support/eventually.js';
-import { makePdf, truncate } from '../support/pdf.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { makePdf } from '../support/pdf.js';
 
-interface Search {
-  passages: { page: number | null; text: string; score: number }[];
-}
-
-const dialects: readonly DatabaseDialect[] = ['sqlite', 'postgres'];
-
-describe.each(dialects)('documents over HTTP, kept in %s', (dialect) => {
-  let postgres: PostgresServer | undefined;
-  let test: TestApp;
-
-  beforeAll(async () => {
-    if (dialect === 'postgres') postgres = await startPostgres();
-    test = await startApp({
-      UPLOAD_LIMIT_MB: '1',
-      CHUNK_SIZE: '120',
-      CHUNK_OVERLAP: '20',
-      EMBED_WORKERS: '1',
-      ...(postgres && { DATABASE_URL: postgres.url, LOCK_STORE: 'memory' }),
-    });
-  });
-
-  afterAll(async () => {
-    await test?.close();
-    await postgres?.stop();
-  });
-
-  const api = () => request(test.url);
-  const putText = (id: string, text: string, title = 'A text') =>
-    api().put(`/documents/${id}`).send({ title, text });
-  const search = async (id: string, q: string) => {
-    const response = await api().get(`/documents/${id}/search`).query({ q }).expect(200);
-    const body: Search = response.body;
-    return body.passages;
-  };
-  const expectProblem = (response: Response, status: number, code: string) => {
-    expect(response.headers['content-type']).toMatch(/^application\/problem\+json/);
-    expect(response.body).toMatchObject({ status, code, type: `urn:doclock:problem:${code}` });
-    expect(response.status).toBe(status);
-    expect(response.headers['x-served-by']).toBeDefined();
-  };
+documentsOverHttp((documents) => {
+  const { api, putText, search } = documents;
 
   it('takes a PDF in, processes it once, finds its pages and deletes it', async () => {
     const pdf = await makePdf([
@@ -191,110 +151,6 @@ describe.each(dialects)('documents over HTTP, kept in %s', (dialect) => {
     expectProblem(await api().get('/documents?limit=2&colour=red'), 400, 'validation_failed');
   });
 
-  it('answers 422 for a PDF that cannot be read, says why, and recovers', async () => {
-    const pdf = await makePdf(['Some text.']);
-    const attach = (bytes: Buffer) =>
-      api()
-        .put('/documents/broken')
-        .attach('file', bytes, { filename: 'a.pdf', contentType: 'application/pdf' });
-    await attach(truncate(pdf, 0.2)).expect(201);
-    expectProblem(await api().post('/documents/broken/process'), 422, 'unreadable_document');
-    const { body } = await api().get('/documents/broken');
-    expect(body).toMatchObject({
-      state: 'failed',
-      progress: { stage: 'extract' },
-      error: { code: 'unreadable_document' },
-    });
-    await attach(await makePdf(['x'], { password: 'secret' })).expect(200);
-    expectProblem(await api().post('/documents/broken/process'), 422, 'unreadable_document');
-    await attach(pdf).expect(200);
-    await api().post('/documents/broken/process').expect(200);
-  });
-
-  it('answers 413 for what is too large', async () => {
-    const large = Buffer.alloc(1024 * 1024 + 1, 'a');
-    const file = { filename: 'a.txt', contentType: 'text/plain' };
-    expectProblem(
-      await api().post('/documents').attach('file', large, file),
-      413,
-      'payload_too_large',
-    );
-    const json = await putText('large', large.toString());
-    expectProblem(json, 413, 'payload_too_large');
-    await api().get('/documents/large').expect(404);
-  });
-
-  it('answers 415 for what is no document', async () => {
-    const attach = (bytes: Buffer, contentType: string, filename = 'a.pdf') =>
-      api().post('/documents').attach('file', bytes, { filename, contentType });
-    const text = Buffer.from('text');
-    for (const response of [
-      await attach(text, 'application/pdf'),
-      await attach(text, 'image/png'),
-      await attach(text, 'application/octet-stream', 'a.exe'),
-      await api().post('/documents').set('content-type', 'text/plain').send('text'),
-      await api().post('/documents').set('content-type', 'application/xml').send('<a/>'),
-      await api().post('/documents'),
-      await api().put('/documents/none'),
-    ]) {
-      expectProblem(response, 415, 'unsupported_media_type');
-    }
-  });
-
-  it('answers 400 for what is malformed, naming the fields', async () => {
-    const json = (body: string) =>
-      api().post('/documents').set('content-type', 'application/json').send(body);
-    for (const body of ['{bad', '{"__proto__":{"a":1}}', '{"constructor":{"prototype":{}}}']) {
-      expectProblem(await json(body), 400, 'bad_request');
-    }
-    for (const [body, field] of [
-      ['', 'title'],
-      ['{"title":"t"}', 'text'],
-      ['{"title":"","text":"x"}', 'title'],
-      ['{"title":"t","text":"x","colour":1}', 'colour'],
-      ['{"title":"t","text":5}', 'text'],
-    ] as const) {
-      const response = await json(body);
-      expectProblem(response, 400, 'validation_failed');
-      const { errors }: { errors: { field: string }[] } = response.body;
-      expect(errors.map((error) => error.field)).toContain(field);
-    }
-    expectProblem(await api().post('/documents').field('title', 'no file'), 400, 'bad_request');
-    const file = { filename: 'a.txt', contentType: 'text/plain' };
-    const two = api().post('/documents').attach('file', Buffer.from('a'), file);
-    expectProblem(await two.attach('file', Buffer.from('b'), file), 400, 'bad_request');
-    const other = api().post('/documents').attach('document', Buffer.from('a'), file);
-    expectProblem(await other, 400, 'bad_request');
-    expectProblem(await api().get('/documents/nul/search'), 400, 'validation_failed');
-    expectProblem(await api().get('/documents/nul/search?q=%20'), 400, 'validation_failed');
-  });
-
-  it.each([
-    '-a',
-    '.a',
-    'a%2Fb',
-    '..%2f..%2fetc',
-    'a%00',
-    'a%0Ab',
-    '%20',
-    'a%252Fb',
-    'é',
-    'x'.repeat(101),
-  ])('answers 400 for the id %s, on every route', async (id) => {
-    const path = `/documents/${id === 'é' ? encodeURIComponent(id) : id}`;
-    for (const response of [
-      await api().get(path),
-      await api().put(path).send({ title: 't', text: 'x' }),
-      await api().delete(path),
-      await api().post(`${path}/process`),
-      await api().get(`${path}/content`),
-      await api().get(`${path}/events`),
-      await api().get(`${path}/search?q=a`),
-    ]) {
-      expectProblem(response, 400, 'validation_failed');
-    }
-  });
-
   it('takes ordinary words and 100 characters as ids', async () => {
     for (const id of ['undefined', 'null', 'a.b_c-d', 'x'.repeat(100)]) {
       await putText(id, id).expect(201);
@@ -303,6 +159,7 @@ describe.each(dialects)('documents over HTTP, kept in %s', (dialect) => {
   });
 
   it('answers HEAD like GET, without holding a connection', async () => {
+    const { test } = documents;
     await putText('head', 'x').expect(201);
     for (const path of ['', '/content', '/search?q=x']) {
       await api().head(`/documents/head${path}`).expect(200);
@@ -311,14 +168,6 @@ describe.each(dialects)('documents over HTTP, kept in %s', (dialect) => {
     const events = await fetch(`${test.url}/documents/head/events`, { method: 'HEAD' });
     expect(events.status).toBe(200);
     await eventually(() => test.app.get(ProgressStream, { strict: false }).watchedDocuments === 0);
-  });
-
-  it('answers 404 and 405 where there is nothing to be had', async () => {
-    expectProblem(await api().get('/nothing'), 404, 'not_found');
-    expectProblem(await api().post('/documents/nobody/process'), 404, 'document_not_found');
-    const wrong = await api().patch('/documents/1001');
-    expectProblem(wrong, 405, 'method_not_allowed');
-    expect(wrong.headers['allow']).toBe('DELETE, GET, HEAD, PUT');
   });
 });
 
