@@ -94,7 +94,7 @@ export class KeyPool {
       events: new LockEventBus(),
       label,
       defaults,
-      ttlStepMs: 1,
+      lives: { ttlStepMs: 1 },
       fences: new FenceRule(), // nothing is written under a key's fence
     });
   }

@@ -20,6 +20,7 @@ async function manager(
 ): Promise<LockManager> {
   const locks = new LockManager({
     store: new ZookeeperLockStore({ servers, ttlMs, callTimeoutMs }),
+    defaults: { ttlMs },
   });
   closing.push(() => locks.close());
   await locks.start();
@@ -70,7 +71,7 @@ describe('a single ZooKeeper server', () => {
     const port = zookeeper.members[0]?.port ?? 0;
     await using proxy = await FaultProxy.start({ port });
     const store = new ZookeeperLockStore({ servers: `127.0.0.1:${proxy.port}`, ttlMs: 20_000 });
-    const locks = new LockManager({ store });
+    const locks = new LockManager({ store, defaults: { ttlMs: 20_000 } });
     closing.push(() => locks.close());
     await locks.start();
     const kept = await locks.acquire('doc:1', { ttlMs: 20_000 });

@@ -97,8 +97,8 @@ describe('a session', () => {
       message: expect.stringContaining('maxSessionTimeout'),
     });
     await expect(locks.acquire('doc:1', { ttlMs: 40_000 })).rejects.toMatchObject({
-      code: 'LOCK_UNAVAILABLE',
-      message: expect.stringContaining('lasts for 30000 ms only'),
+      code: 'LOCK_OPTIONS',
+      message: expect.stringContaining('for longer than 30000 ms'),
     });
   });
 });

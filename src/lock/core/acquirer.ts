@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.js';
-import { type Clock, elapsedMs, plusMs, remainingMs } from './clock.js';
+import { type Clock, elapsedMs, type Instant, plusMs, remainingMs } from './clock.js';
 import type { HoldStatistics } from './hold-statistics.js';
 import { HeldLease } from './lease.js';
 import type { LeaseDesk } from './lease-desk.js';
@@ -25,7 +25,7 @@ const FIRST_TROUBLE_PAUSE_MS = 50;
 const LAST_TROUBLE_PAUSE_MS = 1_000;
 
 /** A lease, or why there is none. */
-type Taken = HeldLease | LockBusyError | LockUnavailableError;
+export type Taken = HeldLease | LockBusyError | LockUnavailableError;
 
 /** Takes locks: with one try, or in turn with the other waiters of this process. */
 export class Acquirer {
@@ -48,30 +48,50 @@ export class Acquirer {
 
   /** @throws LockBusyError, LockWaitTimeoutError, LockUnavailableError, or the signal's reason */
   async take(name: string, options: LockOptions, signal?: AbortSignal): Promise<HeldLease> {
+    const startedAt = this.begin(name, signal);
+    try {
+      const taken =
+        options.waitMs === 0
+          ? await this.takeAtOnce(name, options, signal)
+          : await this.takeInTurn(name, options, signal);
+      this.tell(name, taken, startedAt);
+      if (taken instanceof HeldLease) return taken;
+      throw taken;
+    } finally {
+      this.desk.askEnds();
+    }
+  }
+
+  /**
+   * What comes before every acquisition, which ends with the desk's `askEnds`. When it began, where
+   * anybody listens. @throws LockUnavailableError where the engine is closing, or the signal's reason
+   */
+  begin(name: string, signal: AbortSignal | undefined): Instant | undefined {
     signal?.throwIfAborted();
     if (this.closing) throw closedError(name);
     this.listen();
-    const startedAt = this.events.isHeard('granted') ? this.clock.now() : undefined;
-    const taken =
-      options.waitMs === 0
-        ? await this.takeAtOnce(name, options, signal)
-        : await this.takeInTurn(name, options, signal);
-    if (taken instanceof HeldLease) {
-      if (startedAt) {
-        const waitedMs = elapsedMs(startedAt, this.clock.now());
-        this.events.emit('granted', { name, fence: taken.fence, waitedMs });
-      }
-      return taken;
-    }
-    if (taken instanceof LockBusyError) this.events.emit('busy', { name });
-    else this.events.emit('unavailable', { name, error: taken });
-    throw taken;
+    this.desk.askBegins();
+    return this.events.isHeard('granted') ? this.clock.now() : undefined;
   }
 
-  /** Why one try is not made: others of this process wait for the lock, and it belongs to the first of them, free or not. */
-  objection(name: string): LockBusyError | LockUnavailableError | undefined {
+  /** Tells those who listen what came of an acquisition. */
+  tell(name: string, taken: Taken, startedAt: Instant | undefined): void {
+    if (taken instanceof LockBusyError) this.events.emit('busy', { name });
+    else if (taken instanceof LockUnavailableError) {
+      this.events.emit('unavailable', { name, error: taken });
+    } else if (startedAt) {
+      const waitedMs = elapsedMs(startedAt, this.clock.now());
+      this.events.emit('granted', { name, fence: taken.fence, waitedMs });
+    }
+  }
+
+  /**
+   * Why one try is not made: others of this process wait for the lock, and it belongs to the first of them,
+   * free or not. Trouble of theirs is no reason: it may be over.
+   */
+  objection(name: string): LockBusyError | undefined {
     const waiting = this.queue.lastAnswer(name);
-    return waiting && (waiting.trouble ?? this.busyError(name, waiting));
+    return waiting && !waiting.trouble ? this.busyError(name, waiting) : undefined;
   }
 
   /** Refuses everybody from now on, waiters included. */
@@ -133,10 +153,6 @@ export class Acquirer {
           }
           if (outcome.kind === 'busy') {
             troubles = 0;
-            if (attempt.wasGrantedUnheard) {
-              this.desk.undo(attempt); // its own revoked lock may be in its way
-              attempt = this.tries.newAttempt(name, options);
-            }
             waiter.ticket = outcome.reply.ticket;
             waiter.learn(this.heard(name, outcome.reply, options));
             pauseMs = Math.min(outcome.reply.remainingMs ?? SAFETY_MS, SAFETY_MS);
@@ -147,7 +163,10 @@ export class Acquirer {
             if (!ranOutOfTime(outcome.error, options, timeoutMs)) {
               waiter.learn({ trouble: outcome.error });
             }
-            if (outcome.spent) attempt = this.tries.newAttempt(name, options);
+          }
+          if (this.isSpent(attempt, outcome)) {
+            this.desk.undo(attempt);
+            attempt = this.tries.newAttempt(name, options);
           }
         }
         const { closedUntil } = waiter.lastAnswer;
@@ -163,7 +182,7 @@ export class Acquirer {
       }
     } finally {
       if (!isGranted) this.desk.undo(attempt);
-      if (waiter.leavesPlace) this.giveUpPlace(name, options);
+      if (waiter.leavesPlace) this.giveUpPlace(name, options, attempt);
       waiter.leave();
     }
   }
@@ -178,12 +197,34 @@ export class Acquirer {
     return this.tries.try(attempt, options, timeoutMs, signal, () => attempt.tryAcquire(place));
   }
 
-  /** In the background; where it fails, the place dies by itself after PLACE_DEAD_MS. */
-  private giveUpPlace(name: string, { commandTimeoutMs }: LockOptions): void {
-    const left = this.store.leave(name, this.owner.process);
-    this.desk.inBackground(
-      withDeadline(left, this.clock, commandTimeoutMs, { background: true }).catch(() => undefined),
-    );
+  /** Whether the attempt has to be undone, and another token asked with. */
+  private isSpent(attempt: Attempt, outcome: Exclude<TryOutcome, { kind: 'granted' }>): boolean {
+    if (this.store.undoesTries) return true;
+    // Busy although it was granted once: its own revoked lock may be in its way.
+    return outcome.kind === 'busy' ? attempt.wasGrantedUnheard : outcome.spent;
+  }
+
+  /**
+   * In the background; where it fails, the place dies by itself after PLACE_DEAD_MS. A try that was given up
+   * may stand in line once more when the store comes to it.
+   */
+  private giveUpPlace(
+    name: string,
+    { commandTimeoutMs }: LockOptions,
+    { underWay }: Attempt,
+  ): void {
+    const leave = () => {
+      const left = this.store.leave(name, this.owner.process);
+      this.desk.inBackground(
+        withDeadline(left, this.clock, commandTimeoutMs, { background: true }).catch(
+          () => undefined,
+        ),
+      );
+    };
+    leave();
+    void underWay?.then(() => {
+      if (this.queue.length(name) === 0) leave();
+    });
   }
 
   /** From the first lock on: the store's messages wake the heads of the lines, and tell of revocations. */

@@ -1,5 +1,5 @@
 import { type Clock, type Instant, plusMs, sleep } from './clock.js';
-import { LockUnavailableError } from './lock.errors.js';
+import { LockError, LockUnavailableError } from './lock.errors.js';
 import type { AcquireReply, GrantStore, Place, ReleaseReply } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
 
@@ -26,6 +26,7 @@ export class Attempt {
   /** Granted, and no lease has taken it over: `undo` has to delete it. */
   private holds = false;
   private lastSentAt: Instant | undefined;
+  private lastSend: Promise<unknown> | undefined;
 
   constructor(
     readonly terms: AttemptTerms,
@@ -43,8 +44,14 @@ export class Attempt {
     return this.holds;
   }
 
+  /** Resolves when the store has done with the last try; undefined where it has already. */
+  get underWay(): Promise<unknown> | undefined {
+    return this.lastSend?.catch(() => undefined);
+  }
+
   /**
-   * One try; `send` is what sends this attempt's token. @throws LockUnavailableError when there is no verdict in time, or the signal's reason
+   * One try; `send` is what sends this attempt's token. @throws LockUnavailableError when there is no verdict
+   * in time, LockOptionsError where the store refuses the caller's options, or the signal's reason
    */
   async send(
     timeoutMs: number,
@@ -56,20 +63,23 @@ export class Attempt {
     this.unknownSends += 1;
     const heard = send().then(
       (reply) => {
+        this.lastSend = undefined;
         this.unknownSends -= 1;
         // Whoever asked may have given up a moment ago.
         if (reply.status === 'granted') this.holds = true;
         return reply;
       },
       (error: unknown) => {
-        if (error instanceof LockUnavailableError && !error.mayHaveRun) this.unknownSends -= 1;
+        this.lastSend = undefined;
+        if (hasNotRun(error)) this.unknownSends -= 1;
         throw error;
       },
     );
+    this.lastSend = heard;
     try {
       return { reply: await withDeadline(heard, this.clock, timeoutMs, { signal }), sentAt };
     } catch (error) {
-      if (signal?.aborted || error instanceof LockUnavailableError) throw error;
+      if (signal?.aborted || error instanceof LockError) throw error;
       throw new LockUnavailableError(this.terms.name, (error as Error).message, { cause: error });
     }
   }
@@ -128,4 +138,9 @@ export class Attempt {
       return 'unknown'; // no verdict is an expected outcome here: the caller repeats it
     }
   }
+}
+
+/** Trouble that certainly had no effect, or a refusal of what the caller wants. */
+function hasNotRun(error: unknown): boolean {
+  return error instanceof LockUnavailableError ? !error.mayHaveRun : error instanceof LockError;
 }

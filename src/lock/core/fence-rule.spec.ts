@@ -30,6 +30,10 @@ function setUp(options: FenceOptions, Store: typeof FaultyStore = FaultyStore) {
 }
 
 describe('a fence base', () => {
+  it('needs a highest fence that is one', () => {
+    expect(() => setUp({ highestFence: 9e18 as unknown as bigint })).toThrow(LockOptionsError);
+  });
+
   it('is in every fence that anybody is shown, and in none that the store keeps', async () => {
     const base = 10n ** 15n;
     const { memory, locks } = setUp({ fenceBase: base });

@@ -47,6 +47,11 @@ export class FenceRule {
         `fenceBase is ${String(fenceBase)}; it must be a whole number, or a bigint, from 0 to ${MOST_BASE} (2^52).`,
       );
     }
+    if (typeof highestFence !== 'bigint') {
+      throw new LockOptionsError(
+        `highestFence is ${String(highestFence)}; it must be a bigint, as fences are.`,
+      );
+    }
     this.base = BigInt(fenceBase);
     this.highest = highestFence;
     this.hasEarlier = highestFence > 0n;

@@ -9,8 +9,8 @@ import { LeaseDesk } from './lease-desk.js';
 import { enterContext, heldInContext } from './lock-context.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
-import { checkTtlStep, type LockOptions, resolveLockOptions } from './lock-options.js';
-import type { GrantStore } from './lock-store.js';
+import { checkTtl, type LockOptions, resolveLockOptions } from './lock-options.js';
+import type { GrantStore, StoreCapabilities } from './lock-store.js';
 import { LockBusyError, LockOptionsError, LockReentryError } from './lock.errors.js';
 import { newProcessId, type Owner } from './owner-token.js';
 import { Tries } from './tries.js';
@@ -42,8 +42,8 @@ export interface GrantEngineOptions {
   /** Shown as the holder's label. */
   readonly label: string;
   readonly defaults: LockOptions;
-  /** The shortest life that the store can count, in ms. */
-  readonly ttlStepMs: number;
+  /** The lives that the store can count. */
+  readonly lives: Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>;
   readonly fences: FenceRule;
 }
 
@@ -60,18 +60,18 @@ export class GrantEngine {
 
   private readonly clock: Clock;
   private readonly fences: FenceRule;
-  private readonly ttlStepMs: number;
+  private readonly lives: GrantEngineOptions['lives'];
 
   /** @throws LockOptionsError for a default TTL that the store cannot count */
-  constructor({ store, clock, events, label, defaults, ttlStepMs, fences }: GrantEngineOptions) {
-    checkTtlStep(defaults.ttlMs, ttlStepMs);
+  constructor({ store, clock, events, label, defaults, lives, fences }: GrantEngineOptions) {
+    checkTtl(defaults.ttlMs, lives);
     this.defaults = defaults;
-    this.ttlStepMs = ttlStepMs;
+    this.lives = lives;
     this.clock = clock;
     this.fences = fences;
     this.owner = { process: newProcessId(), label };
     const statistics = new HoldStatistics();
-    this.desk = new LeaseDesk(store, clock, events, fences, ttlStepMs, (name, heldMs) =>
+    this.desk = new LeaseDesk(store, clock, events, fences, lives, (name, heldMs) =>
       statistics.record(nameFamily(name), heldMs),
     );
     this.tries = new Tries(store, clock, this.owner, this.desk);
@@ -95,7 +95,7 @@ export class GrantEngine {
   /** The options of one call. @throws LockOptionsError */
   resolve(given: Partial<LockOptions>): LockOptions {
     const options = resolveLockOptions(given, this.defaults);
-    checkTtlStep(options.ttlMs, this.ttlStepMs);
+    checkTtl(options.ttlMs, this.lives);
     return options;
   }
 

@@ -3,14 +3,15 @@ import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
 import type { FenceRule } from './fence-rule.js';
 import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
-import { checkBounds, checkTtlStep, driftMarginMs, type LockOptions } from './lock-options.js';
-import type { AcquireReply, GrantStore } from './lock-store.js';
+import { checkBounds, checkTtl, driftMarginMs, type LockOptions } from './lock-options.js';
+import type { AcquireReply, GrantStore, StoreCapabilities } from './lock-store.js';
 import type { LossCode } from './lock.errors.js';
 import { Watchdog } from './watchdog.js';
 import { withDeadline } from './with-deadline.js';
 
 type Granted = Extract<AcquireReply, { status: 'granted' }>;
 
+const CLOSING = 'this process is shutting down; ask another replica';
 const LATE = 'the grant arrived with less than half of its TTL left and was given back';
 
 /** Keeps all leases of one engine from grant to release. */
@@ -19,6 +20,9 @@ export class LeaseDesk implements LeaseKeeper {
   private readonly background = new Set<Promise<void>>();
   private readonly observers = new Set<() => void>();
   private readonly watchdog: Watchdog;
+  /** Acquisitions under way, of which leases may yet come. */
+  private asking = 0;
+  private closing = false;
   private readonly stopListening: () => void;
 
   constructor(
@@ -26,7 +30,7 @@ export class LeaseDesk implements LeaseKeeper {
     private readonly clock: Clock,
     private readonly events: LockEventBus,
     private readonly fences: FenceRule,
-    private readonly ttlStepMs: number,
+    private readonly lives: Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>,
     /** The work under a lease is over, after so many ms. */
     private readonly onClosed: (name: string, heldMs: number) => void,
   ) {
@@ -35,8 +39,8 @@ export class LeaseDesk implements LeaseKeeper {
   }
 
   /**
-   * Turns a grant into a lease under watch. Or says why it is undone: its reply took so long that less
-   * than half of the TTL is left, or its fence is too low for the data.
+   * Turns a grant into a lease under watch. Or says why whoever asked has to undo it: its reply took so long
+   * that less than half of the TTL is left, its fence is too low for the data, or the engine is closing.
    */
   admit(
     attempt: Attempt,
@@ -47,11 +51,9 @@ export class LeaseDesk implements LeaseKeeper {
     const { name, token, ttlMs } = attempt.terms;
     const left = ttlMs - driftMarginMs(ttlMs) - elapsedMs(sentAt, this.clock.now());
     const fence = this.fences.of(minted);
+    if (this.closing) return { refused: CLOSING };
     const refused = left < ttlMs / 2 ? LATE : this.fences.objection(fence);
-    if (refused !== undefined) {
-      this.undo(attempt);
-      return { refused };
-    }
+    if (refused !== undefined) return { refused };
     attempt.handOver();
     const { maxHoldMs, commandTimeoutMs } = options;
     const lease = new HeldLease(
@@ -63,6 +65,16 @@ export class LeaseDesk implements LeaseKeeper {
     this.held.add(lease);
     this.watchdog.watch(lease);
     return { lease };
+  }
+
+  /** An acquisition begins; `askEnds` must follow. A shutdown waits for it, within bounds. */
+  askBegins(): void {
+    this.asking += 1;
+  }
+
+  askEnds(): void {
+    this.asking -= 1;
+    if (this.asking === 0) this.changed();
   }
 
   /** Undoes in the background what an abandoned attempt may leave behind. */
@@ -81,7 +93,7 @@ export class LeaseDesk implements LeaseKeeper {
 
   async extend(lease: HeldLease, ttlMs: number): Promise<boolean> {
     checkBounds('ttlMs', ttlMs);
-    checkTtlStep(ttlMs, this.ttlStepMs);
+    checkTtl(ttlMs, this.lives);
     lease.assertHeld();
     lease.ttlMs = ttlMs;
     const outcome = await this.watchdog.renewNow(lease);
@@ -95,9 +107,12 @@ export class LeaseDesk implements LeaseKeeper {
     return lease.releasing;
   }
 
-  /** An administrator has taken the lock from whoever holds it in this process. */
+  /**
+   * An administrator has taken the lock from whoever held it in this process. The message may be late and
+   * mean an earlier lease, so the store is asked.
+   */
   revoked(name: string): void {
-    for (const lease of [...this.held]) if (lease.name === name) lease.lose('REVOKED');
+    for (const lease of this.held) if (lease.name === name) void this.watchdog.verify(lease);
   }
 
   onLost(lease: HeldLease, reason: LossCode): void {
@@ -105,14 +120,18 @@ export class LeaseDesk implements LeaseKeeper {
     this.events.emit('lost', { name: lease.name, fence: lease.fence, reason });
   }
 
-  /** Waits up to `graceMs` for holders to finish, aborts the rest and waits `abortMs` more, then releases. */
+  /**
+   * Grants nothing from now on. Waits up to `graceMs` for holders and those who ask, aborts the rest and waits
+   * `abortMs` more, then releases.
+   */
   async drain(graceMs: number, abortMs: number): Promise<void> {
-    await this.until(() => this.held.size === 0, graceMs);
+    this.closing = true;
+    await this.until(() => this.held.size === 0 && this.asking === 0, graceMs);
     const rest = [...this.held];
     for (const lease of rest) lease.lose('SHUTDOWN');
     await this.until(() => rest.every((lease) => !lease.isOpen), abortMs);
     await Promise.all(rest.map((lease) => this.release(lease)));
-    await this.until(() => this.background.size === 0, abortMs);
+    await this.until(() => this.background.size === 0 && this.asking === 0, abortMs);
     this.watchdog.rest();
   }
 

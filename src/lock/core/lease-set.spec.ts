@@ -41,6 +41,37 @@ describe('several locks at once', () => {
     expect(await heldNames()).toEqual([]);
   });
 
+  it('ask nothing where the signal has aborted before', async () => {
+    const gone = new Error('gone');
+    const signal = AbortSignal.abort(gone);
+    await expect(locks.acquireAll(['doc:1', 'doc:2'], { signal })).rejects.toBe(gone);
+    expect(store.asked).toEqual([]);
+  });
+
+  it('hear of a revocation, though no single lock was ever taken', async () => {
+    const set = await locks.acquireAll(['doc:1', 'doc:2']);
+    await others.revoke('doc:2');
+    await settle();
+    expect(set.signal.reason).toMatchObject({ reason: 'REVOKED' });
+  });
+
+  it('are told to those who listen as single ones are', async () => {
+    const heard: string[] = [];
+    locks.events.on('granted', ({ name }) => heard.push(`granted ${name}`));
+    locks.events.on('busy', ({ name }) => heard.push(`busy ${name}`));
+    locks.events.on('unavailable', ({ name }) => heard.push(`unavailable ${name}`));
+    await locks.acquireAll(['doc:1', 'doc:2']);
+    await expect(locks.acquireAll(['doc:0', 'doc:2'])).rejects.toThrow(LockBusyError);
+    store.next('tryAcquireAll', 'refuse');
+    await expect(locks.acquireAll(['doc:3', 'doc:4'])).rejects.toThrow(LockUnavailableError);
+    expect(heard).toEqual([
+      'granted doc:1',
+      'granted doc:2',
+      'busy doc:2',
+      'unavailable doc:3 + doc:4',
+    ]);
+  });
+
   it('are taken all or none', async () => {
     await others.acquire('doc:2');
     await expect(locks.acquireAll(['doc:1', 'doc:2', 'doc:3'])).rejects.toMatchObject({

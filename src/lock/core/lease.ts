@@ -25,7 +25,11 @@ export interface Lease {
   readonly storeTimeMs: number;
   /** The TTL that the watchdog renews with, in ms. */
   readonly ttlMs: number;
-  /** Aborts when the lease ends, by a local deadline at the latest; its reason is a LockLostError. */
+  /**
+   * Aborts when the lease ends, by a local deadline at the latest; its reason is a LockLostError. After the
+   * machine was suspended it may be late by up to a third of the TTL, since timers stood still: `assertHeld`
+   * is not.
+   */
   readonly signal: AbortSignal;
   /** How long the lease is valid without another renewal, in ms; 0 once it has ended. */
   readonly remainingMs: number;

@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
 import { FaultyStore } from '../testing/faulty-store.js';
 import { ManualClock, settle } from '../testing/manual-clock.js';
 import { LockManager } from './lock-manager.js';
+import type { WakeListener } from './lock-store.js';
 import { LockUnavailableError } from './lock.errors.js';
 
 let clock: ManualClock;
@@ -42,6 +43,23 @@ describe('revoke', () => {
     await clock.advance(999);
     lease.assertHeld();
     await clock.advance(2);
+    expect(lease.signal.reason).toMatchObject({ reason: 'REVOKED' });
+  });
+
+  it('takes nothing from the next holder in the same process, whom a late message does not mean', async () => {
+    let tell: WakeListener = () => undefined;
+    const listen = jest.spyOn(memory, 'onWake').mockImplementation((_process, listener) => {
+      tell = listener;
+      return () => undefined;
+    });
+    const lease = await locks.acquire('doc:1');
+    listen.mockRestore();
+    tell('doc:1', 'revoked');
+    await settle();
+    lease.assertHeld();
+    await admin.revoke('doc:1');
+    tell('doc:1', 'revoked');
+    await settle();
     expect(lease.signal.reason).toMatchObject({ reason: 'REVOKED' });
   });
 

@@ -46,14 +46,22 @@ export class LockEventBus<Events extends object = LockEvents> {
 
   emit<K extends keyof Events>(kind: K, event: Events[K]): void {
     for (const listener of this.listeners.get(kind) ?? []) {
-      try {
-        (listener as (event: Events[K]) => void)(event);
-      } catch (error) {
-        process.emitWarning(
-          `an observer of "${String(kind)}" failed: ${String(error)}`,
-          'LockObserverWarning',
-        );
-      }
+      observe(kind, () => (listener as (event: Events[K]) => unknown)(event));
     }
+  }
+}
+
+/** Calls an observer, which cannot break the observed, at once or later. */
+export function observe(what: PropertyKey, call: () => unknown): void {
+  const warn = (error: unknown) =>
+    process.emitWarning(
+      `an observer of "${String(what)}" failed: ${String(error)}`,
+      'LockObserverWarning',
+    );
+  try {
+    const result = call();
+    if (result instanceof Promise) result.catch(warn);
+  } catch (error) {
+    warn(error);
   }
 }

@@ -66,14 +66,13 @@ export class LockManager {
     }
     this.store = store;
     this.defaults = resolveLockOptions(defaults);
-    const { ttlStepMs } = store.capabilities;
     const fences = new FenceRule(fenceOptions, store);
     const parts = {
       clock,
       events: this.events,
       label: instanceId,
       defaults: this.defaults,
-      ttlStepMs,
+      lives: store.capabilities,
       fences,
     };
     this.engine = new GrantEngine({ store, ...parts });

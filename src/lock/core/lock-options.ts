@@ -1,4 +1,5 @@
 import { MAX_TIMER_MS } from './clock.js';
+import type { StoreCapabilities } from './lock-store.js';
 import { LockOptionsError } from './lock.errors.js';
 
 /** How a lock is taken and held. Every duration is in milliseconds. */
@@ -49,6 +50,7 @@ export function resolveLockOptions(
   given: Partial<LockOptions> = {},
   defaults: LockOptions = DEFAULT_LOCK_OPTIONS,
 ): LockOptions {
+  for (const name in given) checkIsKnown(name);
   if (isNothing(given)) return defaults; // checked before, when they were resolved themselves
   const options = {
     ttlMs: given.ttlMs ?? defaults.ttlMs,
@@ -59,6 +61,16 @@ export function resolveLockOptions(
   for (const name of Object.keys(bounds) as (keyof LockOptions)[]) checkBounds(name, options[name]);
   options.commandTimeoutMs = Math.min(options.commandTimeoutMs, Math.floor(options.ttlMs / 3));
   return Object.freeze(options);
+}
+
+/** What may stand beside the options of a lock: the engine takes it out by itself. */
+const beside = ['signal', 'reentrant'];
+
+function checkIsKnown(name: string): void {
+  if (name in bounds || beside.includes(name)) return;
+  throw new LockOptionsError(
+    `"${name}" is no option of a lock; there are ${Object.keys(bounds).join(', ')}.`,
+  );
 }
 
 function isNothing({ ttlMs, waitMs, maxHoldMs, commandTimeoutMs }: Partial<LockOptions>): boolean {
@@ -77,12 +89,21 @@ export function checkBounds(name: keyof LockOptions, value: unknown): asserts va
   }
 }
 
-/** @throws LockOptionsError where the store cannot count so short a life */
-export function checkTtlStep(ttlMs: number, ttlStepMs: number): void {
-  if (ttlMs >= ttlStepMs) return;
-  throw new LockOptionsError(
-    `ttlMs is ${ttlMs}, but the lock store counts lives in steps of ${ttlStepMs} ms. Make it at least that, or choose another store.`,
-  );
+/** @throws LockOptionsError where the store cannot count so short a life, or keep so long a one */
+export function checkTtl(
+  ttlMs: number,
+  { ttlStepMs, longestTtlMs = Infinity }: Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>,
+): void {
+  if (ttlMs < ttlStepMs) {
+    throw new LockOptionsError(
+      `ttlMs is ${ttlMs}, but the lock store counts lives in steps of ${ttlStepMs} ms. Make it at least that, or choose another store.`,
+    );
+  }
+  if (ttlMs > longestTtlMs) {
+    throw new LockOptionsError(
+      `ttlMs is ${ttlMs}, but the lock store keeps no lock for longer than ${longestTtlMs} ms. Make it at most that, or set the store's own limit higher in all processes.`,
+    );
+  }
 }
 
 /** What is taken off a lease's life for the drift of two clocks: 1 % of the TTL and 2 ms. */

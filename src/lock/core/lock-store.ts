@@ -111,6 +111,8 @@ export interface StoreCapabilities {
   readonly serverTime: boolean;
   /** A TTL is rounded up to a multiple of this, in ms; a shorter one than this is refused. */
   readonly ttlStepMs: number;
+  /** A longer TTL than this, in ms, is refused. Absent where there is no such limit. */
+  readonly longestTtlMs?: number | undefined;
 }
 
 /** A permit of a semaphore that somebody holds. */
@@ -147,6 +149,13 @@ export interface PermitHolder {
 export interface GrantStore {
   /** Short and stable, for logs and metrics: `memory`, `redis`. */
   readonly kind: string;
+  /**
+   * The store itself undoes what a try has left that was refused or not confirmed, and may still be at it
+   * when the engine tries again. So every token is asked with once only, or the undoing would take a later
+   * grant of the same token away. Absent: a token may be asked with again, which finds a grant whose answer
+   * was lost.
+   */
+  readonly undoesTries?: boolean;
   /** With a place: where the lock is busy, the process stands in line for it from then on. */
   tryAcquire(name: string, token: string, ttlMs: number, place?: Place): Promise<AcquireReply>;
   /** One outcome per renewal, in order. Never rejects. */

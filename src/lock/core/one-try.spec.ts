@@ -117,7 +117,7 @@ describe('one try', () => {
     expect(await memory.inspect('doc:1')).toBeNull();
   });
 
-  it.each([
+  it.each<[object, RegExp]>([
     [{ ttlMs: 99 }, /ttlMs is 99/],
     [{ ttlMs: 86_400_001 }, /ttlMs/],
     [{ ttlMs: Number.NaN }, /ttlMs is NaN/],
@@ -128,11 +128,24 @@ describe('one try', () => {
     [{ waitMs: Infinity }, /waitMs/],
     [{ maxHoldMs: 0 }, /maxHoldMs/],
     [{ ttlMs: '30' as unknown as number }, /ttlMs is 30/],
+    [{ ttl: 5 }, /"ttl" is no option of a lock; there are ttlMs/],
+    [{ waitMs: 1, timeout: 5 }, /"timeout" is no option/],
   ])('refuses %j before the store is asked', async (options, message) => {
     const error = await failure(locks.acquire('doc:1', options));
     expect(error).toBeInstanceOf(LockOptionsError);
     expect(error.message).toMatch(message);
     expect(store.asked).toEqual([]);
+  });
+
+  it('is made beside a waiter of this process that had trouble: that may be over', async () => {
+    store.next('tryAcquire', 'refuse');
+    const waiting = locks.acquire('doc:1', { waitMs: 10_000 });
+    await settle();
+    const lease = await locks.tryAcquire('doc:1');
+    expect(lease).not.toBeNull();
+    await lease?.release();
+    await clock.advance(100);
+    (await waiting).assertHeld();
   });
 
   it('takes 2^31-1 and an infinite maxHoldMs', async () => {

@@ -5,8 +5,11 @@ import type { LeaseDesk } from './lease-desk.js';
 import { LeaseSet } from './lease-set.js';
 import type { LockOptions } from './lock-options.js';
 import type { AcquireAllReply, AcquireReply, LockStore, TokenOf } from './lock-store.js';
-import { LockUnavailableError } from './lock.errors.js';
+import { type LockBusyError, LockError, LockUnavailableError } from './lock.errors.js';
 import type { Tries, TryOutcome } from './tries.js';
+
+/** All of them, or why none; `apart`: one after the other has to do. */
+type Together = readonly HeldLease[] | LockBusyError | LockUnavailableError | 'apart';
 
 /** Takes several locks, all or none. */
 export class SetAcquirer {
@@ -55,9 +58,30 @@ export class SetAcquirer {
     options: LockOptions,
     signal: AbortSignal | undefined,
   ): Promise<LeaseSet> {
+    const startedAt = this.one.begin(names.join(' + '), signal);
+    let taken: Together;
+    try {
+      taken = await this.tryTogether(names, options, signal);
+    } finally {
+      this.desk.askEnds();
+    }
+    if (taken === 'apart') return this.takeInOrder(names, options, signal);
+    if (taken instanceof LockError) {
+      this.one.tell(taken.lockName ?? names.join(' + '), taken, startedAt);
+      throw taken;
+    }
+    for (const lease of taken) this.one.tell(lease.name, lease, startedAt);
+    return new LeaseSet(taken);
+  }
+
+  private async tryTogether(
+    names: readonly string[],
+    options: LockOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<Together> {
     for (const name of names) {
       const objection = this.one.objection(name);
-      if (objection) throw objection;
+      if (objection) return objection;
     }
     const attempts = names.map((name) => this.tries.newAttempt(name, options));
     const together = this.sendTogether(
@@ -75,18 +99,18 @@ export class SetAcquirer {
         }),
       ),
     );
-    if (areApart && !signal?.aborted) return this.takeInOrder(names, options, signal);
+    if (areApart && !signal?.aborted) return 'apart';
     const values = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const leases = values.flatMap((one) => (one.kind === 'granted' ? [one.lease] : []));
-    if (leases.length === names.length) return new LeaseSet(leases);
+    if (leases.length === names.length) return leases;
     for (const attempt of attempts) this.desk.undo(attempt);
     await Promise.all(leases.map((lease) => lease.release()));
     for (const one of outcomes) if (one.status === 'rejected') throw one.reason;
     const trouble = values.find(isTrouble);
-    if (trouble) throw trouble.error;
+    if (trouble) return trouble.error;
     const reply = await together;
     if (reply.status !== 'busy') throw new Error(`${reply.status}, and yet not all are held`);
-    throw this.one.busyError(reply.name, reply);
+    return this.one.busyError(reply.name, reply);
   }
 
   private sendTogether(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {

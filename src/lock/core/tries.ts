@@ -7,7 +7,7 @@ import type { AcquireReply, BusyReply, GrantStore } from './lock-store.js';
 import { LockUnavailableError } from './lock.errors.js';
 import { type Owner, tokensOf } from './owner-token.js';
 
-/** How one try ended. `spent`: its token must not be used again. */
+/** How one try ended. `spent`: it has to be undone, its token must not be used again. */
 export type TryOutcome =
   | { readonly kind: 'granted'; readonly lease: HeldLease }
   | { readonly kind: 'busy'; readonly reply: BusyReply }

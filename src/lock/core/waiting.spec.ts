@@ -50,6 +50,37 @@ describe('waiting', () => {
     expect(clock.timerCount).toBe(1); // the holder's watchdog
   });
 
+  it('leaves no place, though its last try reaches the store after it has gone', async () => {
+    await others.acquire('doc:1');
+    const caller = new AbortController();
+    store.next('tryAcquire', 'delay-request');
+    const waiting = failure(locks.acquire('doc:1', { waitMs: 60_000, signal: caller.signal }));
+    await settle();
+    caller.abort(new Error('gone'));
+    expect(await waiting).toMatchObject({ message: 'gone' });
+    store.deliver();
+    await settle();
+    expect(await memory.inspect('doc:1')).toMatchObject({ queued: 0 });
+  });
+
+  it('keeps the place of those who came since, though a try of one who has gone arrives late', async () => {
+    await others.acquire('doc:1');
+    const caller = new AbortController();
+    store.next('tryAcquire', 'delay-request');
+    const first = failure(locks.acquire('doc:1', { waitMs: 60_000, signal: caller.signal }));
+    await settle();
+    caller.abort(new Error('gone'));
+    await first;
+    const second = failure(locks.acquire('doc:1', { waitMs: 5_000 }));
+    await settle();
+    store.deliver();
+    await settle();
+    expect(await memory.inspect('doc:1')).toMatchObject({ queued: 1 });
+    await clock.advance(5_000);
+    await second;
+    expect(await memory.inspect('doc:1')).toMatchObject({ queued: 0 });
+  });
+
   it('takes over when a dead holder expires, without any hint', async () => {
     await memory.tryAcquire('doc:1', 'dead', 5_000);
     const taking = locks.acquire('doc:1', { waitMs: 60_000 });

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { LockManager } from '../core/lock-manager.js';
+import { observe } from '../core/lock-events.js';
 import { LockOptionsError } from '../core/lock.errors.js';
 import type { TickMarks } from '../ticks/tick-marks.js';
 import type { TickJobOptions } from '../ticks/tick-options.js';
@@ -39,7 +40,7 @@ export class ScheduledJobs {
     }
     runner.onReport((report) => {
       this.log(report);
-      for (const listener of this.listeners) listener(report);
+      for (const listener of this.listeners) observe(name, () => listener(report));
     });
     this.jobs.set(name, { runner, work });
     return runner;

@@ -22,6 +22,7 @@ export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'refuse';
 export class FaultyStore implements LockStore {
   readonly kind: string;
   readonly capabilities: StoreCapabilities;
+  readonly undoesTries: boolean;
   /** Absent where the inner store cannot. */
   readonly tryAcquireAll?: NonNullable<LockStore['tryAcquireAll']>;
   /** Absent where the inner store cannot. Its faults are those of the same operations of locks. */
@@ -38,6 +39,7 @@ export class FaultyStore implements LockStore {
   constructor(private readonly inner: LockStore) {
     this.kind = inner.kind;
     this.capabilities = inner.capabilities;
+    this.undoesTries = inner.undoesTries ?? false;
     const together = inner.tryAcquireAll?.bind(inner);
     if (together) {
       this.tryAcquireAll = (locks, ttlMs) =>

@@ -1,4 +1,5 @@
 import { type Clock, elapsedMs, type Instant, SystemClock } from '../core/clock.js';
+import { observe } from '../core/lock-events.js';
 import type { Lease } from '../core/lease.js';
 import type { Hold } from '../core/hold.js';
 import type { LockManager } from '../core/lock-manager.js';
@@ -162,14 +163,7 @@ export class TickRunner {
     if (tick.scheduledAt) {
       this.outcomes.set(ending.outcome, (this.outcomes.get(ending.outcome) ?? 0) + 1);
     }
-    for (const listener of this.listeners) {
-      try {
-        listener(report);
-      } catch (error) {
-        const text = `a listener of job "${tick.job}" failed: ${String(error)}`;
-        process.emitWarning(text, 'LockObserverWarning');
-      }
-    }
+    for (const listener of this.listeners) observe(tick.job, () => listener(report));
     return report;
   }
 }

@@ -2,7 +2,7 @@
 // Says "held FENCE", and "lost REASON" if it comes to that.
 const doclock = await import('../../../dist/lock/index.js');
 const { store, options, name, ttlMs } = JSON.parse(process.argv[2]);
-const locks = new doclock.LockManager({ store: new doclock[store](options) });
+const locks = new doclock.LockManager({ store: new doclock[store](options), defaults: { ttlMs } });
 await locks.start();
 const lease = await locks.acquire(name, { ttlMs, waitMs: 20_000 });
 lease.signal.addEventListener('abort', () =>

@@ -56,6 +56,7 @@ export interface EtcdLockStoreOptions {
  */
 export class EtcdLockStore implements LockStore {
   readonly kind = 'etcd';
+  readonly undoesTries = true;
   readonly capabilities = {
     fairWaiting: true,
     confirmedGrants: true,

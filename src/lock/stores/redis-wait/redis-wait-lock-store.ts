@@ -51,6 +51,7 @@ export interface RedisWaitLockStoreOptions {
  */
 export class RedisWaitLockStore implements LockStore {
   readonly kind = 'redis-wait';
+  readonly undoesTries = true;
   readonly capabilities = {
     fairWaiting: true,
     confirmedGrants: true,

@@ -8,6 +8,7 @@ import type {
   ReleaseReply,
   Renewal,
   RenewOutcome,
+  StoreCapabilities,
   StoredLock,
   WakeListener,
 } from '../../core/lock-store.js';
@@ -45,13 +46,8 @@ interface Tried {
  */
 export class RedlockLockStore implements LockStore {
   readonly kind = 'redlock';
-  readonly capabilities = {
-    fairWaiting: false,
-    confirmedGrants: true,
-    fencesSurviveLoss: true,
-    serverTime: true,
-    ttlStepMs: 1,
-  };
+  readonly undoesTries = true;
+  readonly capabilities: StoreCapabilities;
   private readonly nodes: readonly RedlockNode[];
   private readonly longestTtlMs: number;
   private readonly tried: ExpiringMap<Tried>;
@@ -68,6 +64,14 @@ export class RedlockLockStore implements LockStore {
     const onFit = () => this.reconnectListeners.forEach((listener) => listener());
     const terms = { prefix, ...times };
     this.longestTtlMs = times.longestTtlMs;
+    this.capabilities = {
+      fairWaiting: false,
+      confirmedGrants: true,
+      fencesSurviveLoss: true,
+      serverTime: true,
+      ttlStepMs: 1,
+      longestTtlMs: times.longestTtlMs,
+    };
     this.nodes = clients.map(
       (client: Redis) => new RedlockNode(client, terms, clock, () => this.nodes, onFit),
     );

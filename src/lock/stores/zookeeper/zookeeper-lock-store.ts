@@ -6,6 +6,7 @@ import type {
   ReleaseReply,
   Renewal,
   RenewOutcome,
+  StoreCapabilities,
   StoredLock,
   WakeListener,
 } from '../../core/lock-store.js';
@@ -53,13 +54,8 @@ export interface ZookeeperLockStoreOptions {
  */
 export class ZookeeperLockStore implements LockStore {
   readonly kind = 'zookeeper';
-  readonly capabilities = {
-    fairWaiting: true,
-    confirmedGrants: true,
-    fencesSurviveLoss: false,
-    serverTime: false,
-    ttlStepMs: 1,
-  };
+  readonly undoesTries = true;
+  readonly capabilities: StoreCapabilities;
   private readonly ttlMs: number;
   private readonly clock: Clock;
   private readonly session: ZookeeperSession;
@@ -82,6 +78,14 @@ export class ZookeeperLockStore implements LockStore {
       );
     }
     this.ttlMs = ttlMs;
+    this.capabilities = {
+      fairWaiting: true,
+      confirmedGrants: true,
+      fencesSurviveLoss: false,
+      serverTime: false,
+      ttlStepMs: 1,
+      longestTtlMs: ttlMs,
+    };
     this.clock = clock;
     this.session = new ZookeeperSession(servers, ttlMs + HEARD_LATE_MS, callTimeoutMs, clock, {
       onConnected: () => {

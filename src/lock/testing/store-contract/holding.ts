@@ -16,7 +16,7 @@ import {
 
 /** Of a store that cannot take several at once the engine takes one by one: still all or none, by other steps. */
 async function takesOneAfterTheOther(store: LockStore, base: string): Promise<void> {
-  const engine = new LockManager({ store });
+  const engine = new LockManager({ store, defaults: { ttlMs: TTL_MS } });
   const names = (...ends: string[]) => ends.map((end) => `${base}:${end}`);
   const all = await engine.acquireAll(names('a', 'b', 'c'), { ttlMs: TTL_MS });
   for (const name of names('a', 'b', 'c')) {
