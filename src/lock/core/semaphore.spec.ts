@@ -78,8 +78,7 @@ describe('a semaphore', () => {
     const lost = semaphore.tryAcquire().catch((error: unknown) => error);
     await clock.advance(TTL_MS / 2);
     expect(await lost).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    await clock.advance(TTL_MS / 2);
-    expect(await semaphore.holders()).toEqual([]);
+    expect(await semaphore.holders()).toEqual([]); // half a TTL before it would have run out
   });
 
   it('refuses a second permit for the same call, or shares the first one', async () => {
