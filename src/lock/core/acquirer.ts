@@ -214,7 +214,7 @@ export class Acquirer {
     { underWay }: Attempt,
   ): void {
     const leave = () => {
-      const left = this.store.leave(name, this.owner.process);
+      const left = (async () => this.store.leave(name, this.owner.process))();
       this.desk.inBackground(
         withDeadline(left, this.clock, commandTimeoutMs, { background: true }).catch(
           () => undefined,

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
 import type { FaultyStore } from '../testing/faulty-store.js';
 import { type ManualClock, settle } from '../testing/manual-clock.js';
@@ -71,6 +71,16 @@ describe('a lease', () => {
     await clock.advance(20_000);
     lease.assertHeld();
     expect(unknown).toHaveLength(3);
+  });
+
+  it('survives a store whose renewal throws instead of rejecting, as trouble', async () => {
+    const lease = await locks.acquire('doc:1', { ttlMs: 3_000 });
+    const renew = jest.spyOn(store, 'renew').mockImplementationOnce(() => {
+      throw new Error('a mistake of the store');
+    });
+    await clock.advance(2_500);
+    expect(renew.mock.calls.length).toBeGreaterThan(1);
+    lease.assertHeld();
   });
 
   it('is lost at once when the key belongs to someone else', async () => {

@@ -113,9 +113,10 @@ export class Watchdog {
       this.inFlight.add(lease);
       this.schedule(lease, Infinity);
     }
-    const outcomes = await withDeadline(this.store.renew(renewals), this.clock, timeoutMs, {
-      background: true,
-    }).catch(() => batch.map((): RenewOutcome => 'unknown'));
+    const asked = (async () => this.store.renew(renewals))(); // also of a store that throws at once
+    const outcomes = await withDeadline(asked, this.clock, timeoutMs, { background: true }).catch(
+      () => batch.map((): RenewOutcome => 'unknown'),
+    );
     batch.forEach((lease, index) => {
       this.inFlight.delete(lease);
       if (!lease.isHeld) return; // released or ended meanwhile: this reply is about the past
