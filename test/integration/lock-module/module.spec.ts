@@ -154,6 +154,7 @@ class LockSettings {}
 
 describe('the boot of an application', () => {
   it.each<[object, RegExp]>([
+    [{ ttl: 5 }, /"ttl" is no option of a lock/],
     [{ ttlMs: 50 }, /ttlMs is 50/],
     [{ waitMs: 2 ** 31 }, /waitMs is 2147483648/],
     [{ commandTimeoutMs: 0 }, /commandTimeoutMs is 0/],
