@@ -175,6 +175,51 @@ describe('limits of a request', () => {
     expect(sent).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
   });
 
+  const keys = (count: number) => {
+    return `{"title":"a","text":"t",${Array.from({ length: count }, (_, n) => `"k${n}":1`).join()}}`;
+  };
+  const nested = (field: string, depth: number) => {
+    return `{"title":"a","${field}":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  };
+  it.each([
+    ['keys', '/documents', keys(40_000)],
+    ['arrays in arrays', '/documents', nested('text', 200_000)],
+    ['objects', '/documents', `{"title":"a","text":[${Array(300_000).fill('{}').join()}]}`],
+    ['arrays in a question', '/documents/none/questions', nested('question', 8_000)],
+    ['objects in objects', '/documents', `${'{"a":'.repeat(17)}1${'}'.repeat(17)}`],
+    ['unused values', '/documents/none/process', JSON.stringify(Array(1_001).fill(0))],
+  ])('refuse JSON of too many values before it is parsed: %s', async (_what, path, body) => {
+    const sent = await api().post(path).set('content-type', 'application/json').send(body);
+    expect(sent).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+    expect((sent.body as { detail: string }).detail).toMatch(/1000 values.* 16 levels/);
+    expect((sent.body as { errors?: unknown }).errors).toBeUndefined();
+  });
+
+  it('count no values inside of strings', async () => {
+    const text = String.raw`say: "[{,\" `.repeat(2_000) + '\\';
+    const sent = await api().put('/documents/marks').send({ title: '{"[,', text });
+    expect(sent.status).toBe(201);
+    const { text: stored } = await api().get('/documents/marks/content').buffer();
+    expect(stored).toBe(text);
+  });
+
+  it('tell no more mistakes than people read', async () => {
+    const many = await api()
+      .post('/documents')
+      .set('content-type', 'application/json')
+      .send(keys(900));
+    expect(many).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    const { errors, detail } = many.body as { errors: { field: string }[]; detail: string };
+    expect(errors).toHaveLength(20);
+    expect(detail).toMatch(/; and 880 more\.?$/);
+    const long = await api()
+      .post('/documents')
+      .send({ title: 'a', text: 't', ['😀'.repeat(100_000)]: 1 });
+    expect(long).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(long.text.length).toBeLessThan(2_000);
+    expect(long.text).not.toMatch(/\\ud[89a-f]|\ufffd/i);
+  });
+
   it.each([
     '{"title":"a","text":"b","__proto__":{"limit":1}}',
     '{"title":"a","text":"b","constructor":{"prototype":{"x":1}}}',
