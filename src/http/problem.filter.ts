@@ -1,4 +1,10 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  Logger,
+  NotFoundException,
+} from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type RouteTable } from './route-table.js';
 import { sendProblem } from './send-problem.js';
@@ -20,7 +26,7 @@ export class ProblemFilter implements ExceptionFilter {
       reply.raw.destroy();
       return;
     }
-    const answer = request.is404 ? this.notFound(request, reply) : translate(error);
+    const answer = isNowhere(request, error) ? this.notFound(request, reply) : translate(error);
     this.log(error, answer.body.status, what);
     if (reply.sent || reply.raw.headersSent) {
       reply.raw.destroy(); // a cut connection says that the answer is incomplete; silence would not
@@ -41,4 +47,9 @@ export class ProblemFilter implements ExceptionFilter {
     void reply.header('allow', methods.join(', '));
     return build('method_not_allowed', `This address supports ${methods.join(', ')}.`);
   }
+}
+
+/** Whether it is the router that found nothing. */
+function isNowhere({ is404 }: FastifyRequest, error: unknown): boolean {
+  return is404 && error instanceof NotFoundException;
 }

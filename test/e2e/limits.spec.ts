@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -52,6 +54,53 @@ describe('rate limits, counted by each replica', () => {
     await request(test.url).get('/documents/none').expect(429);
     for (let sent = 0; sent < 25; sent += 1)
       await request(test.url).get('/health/live').expect(200);
+  });
+});
+
+describe('addresses where nothing is', () => {
+  let test: TestApp;
+
+  beforeAll(async () => {
+    test = await startApp({
+      RATE_LIMIT_PER_MINUTE: '4',
+      TRUST_PROXY: 'loopback',
+      API_TOKENS: 'the-first-token-here',
+    });
+  });
+
+  afterAll(() => test.close());
+
+  it.each([
+    ['POST', '/nothing', 404, 'not_found'],
+    ['DELETE', '/health/live', 405, 'method_not_allowed'],
+    ['POST', '/documents', 401, 'unauthorized'],
+  ])('answer %s %s before the body comes, and end the connection', async (method, path, ...is) => {
+    const [status, code] = is;
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1');
+    socket.write(
+      `${method} ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 19000000\r\n\r\n{`,
+    );
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/connection: close/i);
+    expect(JSON.parse(body)).toMatchObject({ status, code });
+  });
+
+  it('are found in vain a limited number of times', async () => {
+    const ask = (path: string, address: string) =>
+      request(test.url).get(path).set('x-forwarded-for', address);
+    for (let sent = 0; sent < 20; sent += 1) {
+      expect((await ask(`/nothing/${sent}`, '192.0.2.7')).status).toBe(404);
+    }
+    const refused = await ask('/nowhere', '192.0.2.7');
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    const otherMethod = await request(test.url)
+      .delete('/health/live')
+      .set('x-forwarded-for', '192.0.2.7');
+    expect(otherMethod.status).toBe(429);
+    expect((await ask('/nowhere', '192.0.2.8')).status).toBe(404);
+    expect((await ask('/documents', '192.0.2.7')).status).toBe(200);
   });
 });
 
@@ -144,12 +193,12 @@ describe('limits of a request', () => {
   });
 
   it('take one file, one field and few headers of a form', async () => {
-    const text = Buffer.from('A text.');
+    const bytes = Buffer.from('A text.');
     const as = { filename: 'a.txt', contentType: 'text/plain' };
-    const form = () => api().post('/documents').attach('file', text, as);
+    const form = () => api().post('/documents').attach('file', bytes, as);
     await form().field('title', 'A').expect(201);
     for (const sent of [
-      await form().attach('file', text, as),
+      await form().attach('file', bytes, as),
       await form().field('title', 'A').field('more', 'B'),
       await form().field('title', 'x'.repeat(5_000)),
     ]) {
@@ -196,11 +245,11 @@ describe('limits of a request', () => {
   });
 
   it('count no values inside of strings', async () => {
-    const text = String.raw`say: "[{,\" `.repeat(2_000) + '\\';
-    const sent = await api().put('/documents/marks').send({ title: '{"[,', text });
+    const marks = String.raw`say: "[{,\" `.repeat(2_000) + '\\';
+    const sent = await api().put('/documents/marks').send({ title: '{"[,', text: marks });
     expect(sent.status).toBe(201);
     const { text: stored } = await api().get('/documents/marks/content').buffer();
-    expect(stored).toBe(text);
+    expect(stored).toBe(marks);
   });
 
   it('tell no more mistakes than people read', async () => {

@@ -1,4 +1,6 @@
+import { NotFoundException } from '@nestjs/common';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { FIELDS_LIMIT_BYTES } from '../body-limits.js';
 import { sendProblem } from '../send-problem.js';
 import { build } from '../translate.js';
 import { may, type Principal, type Principals } from './principals.js';
@@ -10,9 +12,6 @@ declare module 'fastify' {
     principal: Principal | null;
   }
 }
-
-/** What no document needs is refused above this, in bytes. */
-const fieldsLimitBytes = 16 * 1024;
 
 /**
  * Applies the rules of every route, as hooks before the body is read: they cost microseconds, and who may
@@ -27,7 +26,7 @@ export function guardRoutes(
   fastify.addHook('onRoute', (route) => {
     const rules = completeRules(route.method, route.config?.given);
     route.config = { ...route.config, rules };
-    route.bodyLimit ??= rules.body === 'upload' ? uploadLimitBytes : fieldsLimitBytes;
+    route.bodyLimit ??= rules.body === 'upload' ? uploadLimitBytes : FIELDS_LIMIT_BYTES;
   });
   fastify.addHook('onRequest', (request, _reply, done) => {
     request.principal = principals.of(request.headers.authorization);
@@ -35,7 +34,8 @@ export function guardRoutes(
   });
   fastify.addHook('preParsing', (request, reply, payload, done) => {
     const needed = request.routeOptions.config.rules?.access ?? 'anyone';
-    if (!request.is404 && !may(request.principal ?? nobody, needed)) refuse(request, reply);
+    if (request.is404) done(new NotFoundException());
+    else if (!may(request.principal ?? nobody, needed)) refuse(request, reply);
     else if (isCompressed(request)) sendProblem(reply, build('unsupported_media_type', plainOnly));
     else done(null, payload);
   });

@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { RedisClient } from '../../lock/index.js';
+import { completeRules } from './route-rules.js';
 
 /** The client has used its budget for a route. */
 export class RateLimitedError extends Error {
@@ -26,12 +27,14 @@ export interface RateTerms {
   readonly namespace: string;
 }
 
+// Of what is asked where nothing is, whatever the method: as much as of reading at one route.
+const vainRate = completeRules('GET').rate;
 const windowMs = 60_000;
 // An address of IPv6 costs nothing; its network does.
 const ipv6Subnet = 64;
 
 /**
- * Limits what one client (a token; without one, an address) may send to one route in a minute: call it
+ * Limits what one client (a token; without one, an address) may send to one route, or to where nothing is, in a minute: call it
  * after `guardRoutes`. @fastify/rate-limit rather than @nestjs/throttler: it refuses before the body is
  * read, and comes with a store in Redis, at one command a request. Limits protect the service and no
  * data, so while Redis gives no answer nothing is limited.
@@ -65,6 +68,10 @@ export async function limitRates(
       'x-ratelimit-remaining': false,
       'x-ratelimit-reset': false,
     },
+  });
+  const limitVain = fastify.rateLimit({ max: Math.max(1, Math.round(perMinute * vainRate)) });
+  fastify.addHook('onRequest', async (request, reply) => {
+    if (request.is404) await limitVain.call(fastify, request, reply);
   });
 }
 
