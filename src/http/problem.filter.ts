@@ -43,7 +43,11 @@ export class ProblemFilter implements ExceptionFilter {
 
   private notFound(request: FastifyRequest, reply: FastifyReply): Translation {
     const methods = this.routes.methodsAt(request.url);
-    if (methods.length === 0) return build('not_found', `There is no ${request.method} here.`);
+    // A route may find out that it has nothing there, as that of static files does.
+    const isSupported = methods.includes(request.method);
+    if (methods.length === 0 || isSupported) {
+      return build('not_found', `There is no ${request.method} here.`);
+    }
     void reply.header('allow', methods.join(', '));
     return build('method_not_allowed', `This address supports ${methods.join(', ')}.`);
   }

@@ -53,6 +53,24 @@ documentsOverHttp(({ api, putText }) => {
     }
   });
 
+  it.each(['/documents/form/process', '/documents/form/questions', '/archive/run'])(
+    'answers 415 for a form to %s, which takes none',
+    async (path) => {
+      const file = { filename: 'a.txt', contentType: 'text/plain' };
+      const send = (size: number) => api().post(path).attach('file', Buffer.alloc(size, 'a'), file);
+      const responses = [
+        await send(10),
+        await send(10).set('idempotency-key', 'form'),
+        await send(17_000),
+        await api().post(path).set('content-type', 'Multipart/form-data; boundary=a').send('--a--'),
+      ];
+      for (const response of responses) {
+        expectProblem(response, 415, 'unsupported_media_type');
+        expect((response.body as { detail: string }).detail).toContain('No form is taken here.');
+      }
+    },
+  );
+
   it('answers 400 for what is malformed, naming the fields', async () => {
     const json = (body: string) =>
       api().post('/documents').set('content-type', 'application/json').send(body);
@@ -108,7 +126,11 @@ documentsOverHttp(({ api, putText }) => {
   });
 
   it('answers 404 and 405 where there is nothing to be had', async () => {
-    expectProblem(await api().get('/nothing'), 404, 'not_found');
+    for (const path of ['/nothing', '/docs/nothing', '/docs/..%2fsecret']) {
+      const nothing = await api().get(path);
+      expectProblem(nothing, 404, 'not_found');
+      expect(nothing.headers['allow']).toBeUndefined();
+    }
     expectProblem(await api().post('/documents/nobody/process'), 404, 'document_not_found');
     const wrong = await api().patch('/documents/1001');
     expectProblem(wrong, 405, 'method_not_allowed');

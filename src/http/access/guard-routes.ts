@@ -36,17 +36,25 @@ export function guardRoutes(
     const needed = request.routeOptions.config.rules?.access ?? 'anyone';
     if (request.is404) done(new NotFoundException());
     else if (!may(request.principal ?? nobody, needed)) refuse(request, reply);
-    else if (isCompressed(request)) sendProblem(reply, build('unsupported_media_type', plainOnly));
-    else done(null, payload);
+    else {
+      const unsupported = whatIsUnsupported(request);
+      if (unsupported === undefined) done(null, payload);
+      else sendProblem(reply, build('unsupported_media_type', unsupported));
+    }
   });
 }
 
-const plainOnly = 'Compressed bodies are not taken. Send it without Content-Encoding.';
-
-/** Nobody knows how large what is compressed will be. */
-function isCompressed({ headers }: FastifyRequest): boolean {
+/** Why the body is not of a kind that the route takes, as far as the headers tell; undefined where it may be. */
+function whatIsUnsupported({ headers, routeOptions }: FastifyRequest): string | undefined {
   const encoding = headers['content-encoding'];
-  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    // Nobody knows how large what is compressed will be.
+    return 'Compressed bodies are not taken. Send it without Content-Encoding.';
+  }
+  const isForm = headers['content-type']?.trim().toLowerCase().startsWith('multipart/') ?? false;
+  return isForm && routeOptions.config.rules?.body !== 'upload'
+    ? 'No form is taken here. Send JSON, or nothing where the route takes no fields.'
+    : undefined;
 }
 
 const nobody: Principal = { name: 'nobody', level: 'anyone' };
