@@ -36,6 +36,21 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), {
 const services = Object.entries(compose.services);
 const exactTag = /^[\w./-]+:v?\d[\w.-]*$|@sha256:[0-9a-f]{64}$/;
 
+describe('the front', () => {
+  it('says itself where a request comes from, whatever the client says', () => {
+    const config = readFileSync('docker/haproxy.cfg', 'utf8');
+    const lines = config.split('\n').map((line) => line.trim());
+    const frontends = config.split(/^(?=\S)/m).filter((part) => part.startsWith('frontend'));
+    expect(frontends.length).toBeGreaterThan(0);
+    for (const frontend of frontends) {
+      expect(frontend).toMatch(
+        /http-request del-header X-Forwarded-For\n\s+http-request set-header X-Forwarded-For %\[src\]\n/,
+      );
+    }
+    expect(lines.filter((line) => line.startsWith('option forwardfor'))).toEqual([]); // it appends
+  });
+});
+
 describe('the image', () => {
   it('is made of images of a named version', () => {
     const bases = of(instructions, 'FROM').map((from) => from.split(' ')[0] ?? '');
