@@ -126,6 +126,11 @@ export class KeyPool {
     this.events.emit('rested', { pool: this.name, member, forMs });
   }
 
+  /** What to tell a caller who has no time left for keys that rest, the first of them for `restsMs`. */
+  resting(restsMs: number): KeyPoolRestingError {
+    return new KeyPoolRestingError(this.name, seconds(restsMs));
+  }
+
   /** Its server refused this key: out of use on all replicas until it is readmitted. */
   async refuse({ member }: KeyLease, why: string): Promise<void> {
     const quarantined = this.store.quarantine(this.name, member, why);

@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { MOST_REST_MS, retryAfterMs } from './retry-after.js';
+import { LEAST_REST_MS, MOST_REST_MS, retryAfterMs } from './retry-after.js';
 
 const date = 'Mon, 30 Nov 2026 04:00:00 GMT';
 
 describe('Retry-After', () => {
   it.each([
     ['seconds', '30', 30_000],
-    ['parts of a second', '0.5', 500],
-    ['zero', '0', 0],
+    ['parts of a second', '1.5', 1_500],
+    ['less than a second, which is one', '0.5', LEAST_REST_MS],
+    ['zero, which is a second', '0', LEAST_REST_MS],
     ['a date, by the clock of the answer', 'Mon, 30 Nov 2026 04:01:30 GMT', 90_000],
-    ['a date that has passed', 'Mon, 30 Nov 2026 03:00:00 GMT', 0],
+    ['a date that has passed', 'Mon, 30 Nov 2026 03:00:00 GMT', LEAST_REST_MS],
     ['a reset a week away, not cut', String(7 * 86_400), 7 * 86_400_000],
     ['a date a week away, not cut', 'Mon, 07 Dec 2026 04:00:00 GMT', 7 * 86_400_000],
     ['an absurd number, capped', '99999999999', MOST_REST_MS],

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI, { APIConnectionError, APIError } from 'openai';
-import { type KeyLease, type KeyPool, retryAfterMs } from '../key-pool/index.js';
+import { type KeyLease, type KeyPool, LEAST_REST_MS, retryAfterMs } from '../key-pool/index.js';
 import { LlmRequestRefusedError, LlmUnavailableError } from './llm.errors.js';
 
 /** What a client is made of. Durations in ms. */
 export interface LlmClientOptions {
   readonly baseUrl: string;
   readonly pool: KeyPool;
-  /** How long a call waits for a free key. */
+  /** How long a call waits for a free key, in all; after that it asks no key that has refused it already. */
   readonly waitMs: number;
   /** How long one request may take, its answer included. */
   readonly timeoutMs: number;
@@ -46,7 +46,7 @@ const DEFAULT_REST_MS = 10_000;
 
 /**
  * Chat and embeddings of an OpenAI-compatible server, with the keys of a pool: one lease for each
- * request, ended with it. A key that is answered 429 rests as long as it says, one that is answered 401 or
+ * request, ended with it. A key that is answered 429 rests as long as it says (a second at least), one that is answered 401 or
  * 403 is out of use, and the next key is tried; other trouble is tried again a few times. When the
  * lease is lost, the request is aborted and begun anew.
  *
@@ -114,6 +114,7 @@ export class LlmClient {
   ): Promise<T> {
     const { pool, waitMs } = this.options;
     const until = performance.now() + waitMs;
+    const refused = new Set<string>();
     for (let failures = 0; ;) {
       const left = Math.max(0, Math.ceil(until - performance.now()));
       const taken = await pool.take({ waitMs: left, signal });
@@ -121,7 +122,13 @@ export class LlmClient {
         return await this.once(taken, signal, request);
       } catch (error) {
         signal?.throwIfAborted();
-        if (await this.blamesKey(taken, error)) continue;
+        if (await this.blamesKey(taken, error)) {
+          // Short rests may always end in time for the next try: only the caller's budget ends that.
+          const isOver = performance.now() >= until && refused.has(taken.member);
+          if (isOver) throw pool.resting(LEAST_REST_MS);
+          refused.add(taken.member);
+          continue;
+        }
         if (isRefusal(error)) throw new LlmRequestRefusedError(this.describe(error));
         failures += 1;
         if (failures > RETRIES) throw new LlmUnavailableError(this.describe(error));

@@ -11,7 +11,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** How the stub treats one request: it answers after so long, or when it is told. Headers of a refusal are sent as they are. */
 export type StubAnswer =
-  | { readonly kind: 'refuse'; readonly status: number; readonly headers?: Record<string, string> }
+  | {
+      readonly kind: 'refuse';
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly afterMs?: number;
+    }
   | {
       readonly kind: 'answer';
       readonly afterMs?: number;
@@ -108,9 +113,14 @@ export class LlmStub implements AsyncDisposable {
   private answer(answer: StubAnswer, seen: StubRequest, response: ServerResponse) {
     const { key, path, body } = seen;
     if (answer.kind === 'refuse') {
-      seen.endedAt = Date.now();
-      response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
-      response.end(JSON.stringify({ error: { message: `The key ${key} is not welcome.` } }));
+      const refuse = () => {
+        seen.endedAt = Date.now();
+        const headers = { 'content-type': 'application/json', ...answer.headers };
+        response.writeHead(answer.status, headers);
+        response.end(JSON.stringify({ error: { message: `The key ${key} is not welcome.` } }));
+      };
+      if (answer.afterMs === undefined) refuse();
+      else void pause(answer.afterMs).then(refuse);
       return;
     }
     const due = answer.kind === 'answer' ? (answer.when ?? pause(answer.afterMs ?? 0)) : pause(0);

@@ -126,6 +126,30 @@ describe('the client of a language model', () => {
     expect(stub.requests).toHaveLength(3);
   });
 
+  it.each([
+    ['no time at all', { 'retry-after': '0' }],
+    ['a time that has passed', { 'retry-after': 'Mon, 30 Nov 2020 04:00:00 GMT' }],
+  ])(
+    'leaves a key alone for a second that is told to rest for %s, and ends with its budget',
+    async (_what, headers) => {
+      const { client } = setUp({ waitMs: 1_500 })();
+      stub.treat = () => ({ kind: 'refuse', status: 429, headers });
+      const error = await client.chat('small', hello).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'key_pool_resting', retryAfterSeconds: 1 });
+      expect(stub.requests).toHaveLength(6); // each key once, and once more after its rest
+    },
+  );
+
+  it('ends with its budget also where some key is always back by then, having asked each', async () => {
+    const { client } = setUp({ waitMs: 1_000 })();
+    const headers = { 'retry-after': '0' };
+    stub.treat = () => ({ kind: 'refuse', status: 429, headers, afterMs: 600 });
+    const error = await client.chat('small', hello).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'key_pool_resting', retryAfterSeconds: 1 });
+    expect(new Set(stub.requests.map(({ key }) => key)).size).toBe(3);
+    expect(stub.requests.length).toBeLessThan(6);
+  });
+
   it('survives failures and answers that are cut off, and gives up after a few, with no key in what it says', async () => {
     const { client } = setUp()();
     let calls = 0;
