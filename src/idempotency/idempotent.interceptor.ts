@@ -17,7 +17,7 @@ import { type StoredAnswer } from './idempotency-store.js';
 import { type IdempotentRun } from './idempotent-run.js';
 import { IDEMPOTENT_ROUTE, type IdempotentOptions } from './idempotent-route.js';
 import { identityOf, type IncomingRequest } from './request-identity.js';
-import { bodyOf, isFinal, STORED_HEADERS, storedBody } from './stored-answer.js';
+import { bodyOf, fitsStore, isFinal, STORED_HEADERS, storedBody } from './stored-answer.js';
 
 /** Does what `@Idempotent()` says, on every platform adapter. */
 @Injectable()
@@ -57,14 +57,20 @@ export class IdempotentInterceptor implements NestInterceptor {
       );
     } catch (error) {
       const answer = this.options.errorAnswer(error);
-      await (isFinal(answer.status) ? run.finish(answer) : this.drop(run));
+      const isKept = isFinal(answer.status) && fitsStore(answer.body);
+      await (isKept ? run.finish(answer) : this.drop(run));
+      if (isFinal(answer.status) && !isKept) this.sayNotStored(response);
       throw error;
     }
     const answer = this.snapshot(value, response);
     if (!answer || !isFinal(answer.status)) await this.drop(run);
     else if (!run.isRecorded) await run.finish(answer);
-    if (!answer && !this.isSent(response)) this.setHeader(response, 'Idempotency-Stored', 'false');
+    if (!answer) this.sayNotStored(response);
     return value;
+  }
+
+  private sayNotStored(response: object): void {
+    if (!this.isSent(response)) this.setHeader(response, 'Idempotency-Stored', 'false');
   }
 
   /** A record that stays blocks nobody: the answer that is on its way matters more. */

@@ -34,7 +34,12 @@ export function storedBody(value: unknown): string | null | undefined {
     return undefined;
   }
   const json: string | undefined = JSON.stringify(value);
-  return json === undefined || Buffer.byteLength(json) > MAX_STORED_BODY_BYTES ? undefined : json;
+  return json !== undefined && fitsStore(json) ? json : undefined;
+}
+
+/** Whether a body of this JSON, null for none, is small enough to be kept: 256 KiB. */
+export function fitsStore(json: string | null): boolean {
+  return json === null || Buffer.byteLength(json) <= MAX_STORED_BODY_BYTES;
 }
 
 /** The value that a handler would have returned for this answer. */
