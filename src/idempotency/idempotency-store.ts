@@ -21,9 +21,13 @@ export interface IdempotencyRecord {
 export interface BeginRecord {
   readonly fingerprint: string;
   readonly fence: bigint;
-  /** The life of the record, in ms. */
-  readonly ttlMs: number;
 }
+
+/**
+ * How long is known what has begun and never ended, in ms: a week, whatever the life of answers. No work
+ * lasts as long, so what is under way is always known; what dead workers have begun is forgotten some day.
+ */
+export const BEGUN_LIFE_MS = 7 * 86_400_000;
 
 /** What a holder of the mark writes after the work. */
 export interface FinishRecord {
@@ -43,7 +47,7 @@ export type BeginReply = 'begun' | 'stale' | IdempotencyRecord;
 /**
  * The port for what is known of idempotency keys. The mark of who works is a lock, not a record: a
  * record that is only begun blocks nobody, it tells what the key was first used for. Every method is
- * one atomic step; expired records do not exist. Trouble is thrown, and never mistaken for an answer.
+ * one atomic step; expired records do not exist, and what is only begun expires after BEGUN_LIFE_MS. Trouble is thrown, and never mistaken for an answer.
  */
 export interface IdempotencyStore {
   /** The record of a key, or null. */

@@ -49,7 +49,7 @@ export class IdempotencyService {
     try {
       await this.sweep();
       const { fence } = lease;
-      const reply = await store.begin(id, { fingerprint, fence, ttlMs });
+      const reply = await store.begin(id, { fingerprint, fence });
       if (reply === 'begun') {
         return { result: await work(new IdempotentRun({ store, id, fence, ttlMs })) };
       }

@@ -13,7 +13,7 @@ const fence = 1_767_236_400_000_123n; // as fences are: microseconds of a server
 const ttlMs = 60_000;
 const fingerprint = 'a'.repeat(64);
 const other = 'b'.repeat(64);
-const begin = { fingerprint, fence, ttlMs };
+const begin = { fingerprint, fence };
 const answer: StoredAnswer = {
   status: 201,
   headers: { location: '/things/7', 'x-ü': 'ÿ' },
@@ -138,24 +138,36 @@ export const idempotencyStoreContract: readonly IdempotencyStoreCase[] = [
     },
   },
   {
-    promise: 'knows nothing of a record that has expired, begun or finished, swept or not',
+    promise: 'knows nothing of an answer that has expired, swept or not',
     async verify(store) {
-      const [begun, finished, lasting] = [randomUUID(), randomUUID(), randomUUID()];
-      await store.begin(begun, { ...begin, ttlMs: 50 });
-      await store.begin(finished, begin);
-      await store.finish(finished, { ...finish, ttlMs: 50 });
-      await store.begin(lasting, begin);
-      const deadline = performance.now() + 10_000;
-      while ((await store.find(begun)) !== null || (await store.find(finished)) !== null) {
-        assert.ok(performance.now() < deadline, 'the records must expire');
-        await delay(20);
-      }
+      const [finished, swept, lasting] = [randomUUID(), randomUUID(), randomUUID()];
+      for (const id of [finished, swept, lasting]) await store.begin(id, begin);
+      for (const id of [finished, swept]) await store.finish(id, { ...finish, ttlMs: 50 });
+      await store.finish(lasting, finish);
+      await untilGone(store, [finished, swept]);
       const newer = { ...begin, fence: fence + 1n, fingerprint: other };
       assert.equal(await store.begin(finished, newer), 'begun');
       await store.sweep();
-      assert.equal(await store.begin(begun, newer), 'begun');
+      assert.equal(await store.begin(swept, newer), 'begun');
       assert.equal((await store.find(finished))?.fingerprint, other);
       assert.equal((await store.find(lasting))?.fingerprint, fingerprint);
+    },
+  },
+  {
+    promise: 'knows what was begun until it ends, however short the life of answers',
+    async verify(store) {
+      const [begun, finished] = [randomUUID(), randomUUID()];
+      await store.begin(begun, begin);
+      await store.begin(finished, begin);
+      await store.finish(finished, { ...finish, ttlMs: 50 });
+      await untilGone(store, [finished]);
+      await store.sweep();
+      const differs = { ...begin, fence: fence + 1n, fingerprint: other };
+      const known = { fingerprint, fence, answer: null };
+      assert.deepEqual(await store.find(begun), known);
+      assert.deepEqual(await store.begin(begun, differs), known);
+      assert.equal(await store.finish(begun, { ...finish, ttlMs: 50 }), 'kept');
+      await untilGone(store, [begun]);
     },
   },
   {
@@ -185,3 +197,13 @@ export const idempotencyStoreContract: readonly IdempotencyStoreCase[] = [
     },
   },
 ];
+
+async function untilGone(store: IdempotencyStore, ids: readonly string[]): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  for (const id of ids) {
+    while ((await store.find(id)) !== null) {
+      assert.ok(performance.now() < deadline, 'an answer must expire');
+      await delay(20);
+    }
+  }
+}

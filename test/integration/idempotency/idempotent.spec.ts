@@ -167,6 +167,17 @@ describe('a handler with @Idempotent()', () => {
     }
   });
 
+  it('does not keep a final error that is too large, says so, and frees the key', async () => {
+    const key = newKey();
+    for (const runs of [1, 2]) {
+      const answer = await post('/fail-at-length', key);
+      expect(answer.statusCode).toBe(400);
+      expect(answer.body.length).toBeGreaterThan(256 * 1024);
+      expect(answer.headers['idempotency-stored']).toBe('false');
+      expect(probe.runs).toBe(runs);
+    }
+  });
+
   it('frees the key of an answer that bypassed the framework', async () => {
     const key = newKey();
     for (const runs of [1, 2]) {
@@ -185,6 +196,37 @@ describe('a handler with @Idempotent()', () => {
       }
       return Wrong;
     }).toThrow(/Wrong\.end/);
+  });
+});
+
+describe('work that takes longer than its answer is kept', () => {
+  const ttlMs = 50;
+  let brief: NestFastifyApplication;
+
+  beforeAll(async () => {
+    brief = await startProbe(new MemoryIdempotencyStore(), ttlMs);
+  });
+
+  afterAll(() => brief?.close());
+
+  it('has its answer given and kept, and its key taken all the time', async () => {
+    const send = (payload: object) =>
+      brief.inject({
+        method: 'POST',
+        url: '/count/a',
+        headers: { 'idempotency-key': 'long' },
+        payload,
+      });
+    const open = holdWork();
+    const first = send({ x: 1 });
+    await eventually(() => probe.runs === 1);
+    const startedAt = performance.now();
+    await eventually(() => performance.now() - startedAt > 2 * ttlMs);
+    expect((await send({ x: 1 })).json()).toMatchObject({ code: 'idempotency_in_progress' });
+    expect((await send({ x: 2 })).json()).toMatchObject({ code: 'idempotency_key_reused' });
+    open();
+    expect((await first).json()).toMatchObject({ n: 1 });
+    await eventually(async () => (await send({ x: 1 })).json<{ n: number }>().n === 2);
   });
 });
 

@@ -64,6 +64,13 @@ class ProbeController {
     throw new HttpException(`run ${probe.runs}`, Number(status));
   }
 
+  @Post('fail-at-length')
+  @Idempotent()
+  failAtLength(): never {
+    probe.runs += 1;
+    throw new HttpException('x'.repeat(256 * 1024), 400);
+  }
+
   @Post('crash')
   @Idempotent()
   crash(): never {
@@ -123,7 +130,10 @@ class ProbeFilter implements ExceptionFilter {
 }
 
 /** A small application whose records are in `store` and whose locks are in memory. */
-export async function startProbe(store: IdempotencyStore): Promise<NestFastifyApplication> {
+export async function startProbe(
+  store: IdempotencyStore,
+  ttlMs = 60_000,
+): Promise<NestFastifyApplication> {
   @Module({
     imports: [
       LockModule.forRoot({ store: { kind: 'memory' }, exceptionFilter: false }),
@@ -131,7 +141,7 @@ export async function startProbe(store: IdempotencyStore): Promise<NestFastifyAp
         inject: [],
         useFactory: () => ({
           store,
-          ttlMs: 60_000,
+          ttlMs,
           errorAnswer(error: unknown) {
             const { body } = answerOf(error);
             const headers = { 'content-type': 'application/problem+json' };

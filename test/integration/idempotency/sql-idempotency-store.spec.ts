@@ -3,7 +3,7 @@ import { SqlIdempotencyStore } from '../../../src/idempotency/index.js';
 import { idempotencyStoreContract } from '../../../src/idempotency/testing/idempotency-store-contract.js';
 import { onBothDatabases } from '../../support/databases.js';
 
-const begin = { fingerprint: 'a', fence: 7n, ttlMs: 60_000 };
+const begin = { fingerprint: 'a', fence: 7n };
 const answer = { status: 200, headers: {}, body: '1' };
 const finish = { fence: 7n, answer, ttlMs: 60_000 };
 
@@ -28,7 +28,8 @@ onBothDatabases('idempotency records', (databases) => {
     const database = await databases.open();
     const store = new SqlIdempotencyStore(database);
     await store.begin('lasting', begin);
-    await store.begin('gone', { ...begin, ttlMs: 0 });
+    await store.begin('gone', begin);
+    await store.finish('gone', { ...finish, ttlMs: 0 });
     await store.sweep();
     const rows = await database.kysely.selectFrom('idempotency_records').select('id').execute();
     expect(rows).toEqual([{ id: 'lasting' }]);

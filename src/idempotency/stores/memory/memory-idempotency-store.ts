@@ -1,9 +1,10 @@
-import type {
-  BeginRecord,
-  BeginReply,
-  FinishRecord,
-  IdempotencyRecord,
-  IdempotencyStore,
+import {
+  BEGUN_LIFE_MS,
+  type BeginRecord,
+  type BeginReply,
+  type FinishRecord,
+  type IdempotencyRecord,
+  type IdempotencyStore,
 } from '../../idempotency-store.js';
 
 interface Entry {
@@ -19,12 +20,12 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     return this.live(id) ?? null;
   }
 
-  async begin(id: string, { fingerprint, fence, ttlMs }: BeginRecord): Promise<BeginReply> {
+  async begin(id: string, { fingerprint, fence }: BeginRecord): Promise<BeginReply> {
     const known = this.live(id);
     if (known?.answer) return known;
     if (known && known.fence > fence) return 'stale';
     if (known && known.fingerprint !== fingerprint) return known;
-    this.keep(id, { fingerprint, fence, answer: null }, ttlMs);
+    this.keep(id, { fingerprint, fence, answer: null }, BEGUN_LIFE_MS);
     return 'begun';
   }
 

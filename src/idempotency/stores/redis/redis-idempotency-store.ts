@@ -1,12 +1,13 @@
 import { LuaScript, type RedisClient } from '../../../lock/index.js';
 import { IdempotencyUnavailableError } from '../../idempotency.errors.js';
-import type {
-  BeginRecord,
-  BeginReply,
-  FinishRecord,
-  IdempotencyRecord,
-  IdempotencyStore,
-  StoredAnswer,
+import {
+  BEGUN_LIFE_MS,
+  type BeginRecord,
+  type BeginReply,
+  type FinishRecord,
+  type IdempotencyRecord,
+  type IdempotencyStore,
+  type StoredAnswer,
 } from '../../idempotency-store.js';
 
 /** What records in Redis are made of. */
@@ -65,8 +66,8 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     return toRecord(fingerprint, fence, answer ?? '');
   }
 
-  async begin(id: string, { fingerprint, fence, ttlMs }: BeginRecord): Promise<BeginReply> {
-    const reply = (await this.run(beginRecord, id, [fingerprint, `${fence}`, ttlMs])) as
+  async begin(id: string, { fingerprint, fence }: BeginRecord): Promise<BeginReply> {
+    const reply = (await this.run(beginRecord, id, [fingerprint, `${fence}`, BEGUN_LIFE_MS])) as
       ['begun' | 'stale'] | ['known', string, string, string];
     return reply[0] === 'known' ? toRecord(reply[1], reply[2], reply[3]) : reply[0];
   }

@@ -1,11 +1,12 @@
 import { type Kysely } from 'kysely';
 import { type Database, type IdempotencyRecordRow, type Schema } from '../../../database/index.js';
-import type {
-  BeginRecord,
-  BeginReply,
-  FinishRecord,
-  IdempotencyRecord,
-  IdempotencyStore,
+import {
+  BEGUN_LIFE_MS,
+  type BeginRecord,
+  type BeginReply,
+  type FinishRecord,
+  type IdempotencyRecord,
+  type IdempotencyStore,
 } from '../../idempotency-store.js';
 
 /** How many expired records one sweep removes at most. */
@@ -29,18 +30,19 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     return row ? toRecord(row) : null;
   }
 
-  async begin(id: string, { fingerprint, fence, ttlMs }: BeginRecord): Promise<BeginReply> {
+  async begin(id: string, { fingerprint, fence }: BeginRecord): Promise<BeginReply> {
     // A record that refused the writing may be dropped before it is looked at; then there is a way now.
     for (;;) {
       const now = Date.now();
-      const begun = { fingerprint, fence, status: null, headers: null, body: null };
+      const expires_at = now + BEGUN_LIFE_MS;
+      const begun = { fingerprint, fence, status: null, headers: null, body: null, expires_at };
       const written = await this.database.kysely
         .insertInto('idempotency_records')
-        .values({ id, ...begun, expires_at: now + ttlMs })
+        .values({ id, ...begun })
         .onConflict((conflict) =>
           conflict
             .column('id')
-            .doUpdateSet({ ...begun, expires_at: now + ttlMs })
+            .doUpdateSet(begun)
             .where((is) =>
               is.or([
                 is('idempotency_records.expires_at', '<=', BigInt(now)),
