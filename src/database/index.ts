@@ -1,6 +1,6 @@
 export { withoutNul } from './bindable.js';
 export { type DatabaseOptions } from './database-options.js';
-export { DatabaseUnavailableError, StaleFenceError } from './database.errors.js';
+export { StaleFenceError } from './database.errors.js';
 export { DatabaseModule } from './database.module.js';
 export { Database } from './database.js';
 export { type DatabaseDialect } from './dialect.js';

@@ -10,6 +10,7 @@ import {
   Res,
   Sse,
 } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
 import { Answers, AnswersAs, Problems, Rules, TakesKey } from '../http/index.js';
@@ -46,7 +47,18 @@ export class ProcessingController {
     'database_unavailable',
     'vectors_unavailable',
     'embedding_failed',
+    'llm_unavailable',
+    'llm_request_refused',
+    'key_pool_busy',
+    'key_pool_resting',
+    'key_pool_refused',
   )
+  @ApiHeader({
+    name: 'Prefer',
+    required: false,
+    description: '`respond-async` has it begun, and answered 202 at once.',
+    schema: { type: 'string', example: 'respond-async' },
+  })
   @Idempotent()
   @HttpCode(200)
   async process(
@@ -75,7 +87,18 @@ export class ProcessingController {
 
   @Get('search')
   @Answers(SearchView)
-  @Problems('document_not_found', 'database_unavailable', 'vectors_unavailable', 'embedding_failed')
+  @Problems(
+    'document_not_found',
+    'database_unavailable',
+    'vectors_unavailable',
+    'embedding_failed',
+    'llm_unavailable',
+    'llm_request_refused',
+    'key_pool_busy',
+    'key_pool_resting',
+    'key_pool_refused',
+    'lock_unavailable',
+  )
   @Rules({ rate: 0.5 })
   search(@Param() { id }: DocumentId, @Query() { q, limit }: SearchQuery): Promise<SearchView> {
     return this.searching.search(id, q, limit);

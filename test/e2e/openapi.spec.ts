@@ -5,7 +5,10 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request, { type Response } from 'supertest';
+import { fingerprintOf } from '../../src/key-pool/index.js';
 import { startApp, type TestApp } from '../support/app.js';
+import { eventually } from '../support/eventually.js';
+import { LlmStub, type StubAnswer } from '../support/llm-stub.js';
 
 const run = promisify(execFile);
 const token = 'a-token-for-the-client';
@@ -13,6 +16,7 @@ const admin = 'the-admin-token-for-it';
 
 interface Operation {
   readonly security?: unknown;
+  readonly parameters?: readonly unknown[];
   readonly requestBody?: { readonly content: Record<string, unknown> };
   readonly responses: Record<string, { readonly content?: Record<string, { schema: unknown }> }>;
 }
@@ -41,6 +45,22 @@ describe('the description of the service', () => {
     );
   const codesOf = (operation: Operation, status: number) =>
     JSON.stringify(operation.responses[status]?.content?.['application/problem+json'] ?? null);
+
+  /** The description has this status, and this problem's code, for the route. */
+  const expectKnown = (name: string, { status, type, body }: Response) => {
+    const operation = new Map(operations()).get(name)!;
+    expect([name, Object.keys(operation.responses)]).toEqual([
+      name,
+      expect.arrayContaining([String(status)]),
+    ]);
+    if (type !== 'application/problem+json') return;
+    const { code } = body as { code: string };
+    expect([name, code, codesOf(operation, status).includes(`"${code}"`)]).toEqual([
+      name,
+      code,
+      true,
+    ]);
+  };
 
   it('holds every route, and what each needs', () => {
     const found = operations().map(([name, { security }]) => (security ? `${name} (token)` : name));
@@ -143,21 +163,68 @@ describe('the description of the service', () => {
       ],
       ['GET /health/ready', await api().get('/health/ready')],
     ];
-    const known = new Map(operations());
-    for (const [name, { status, type, body }] of given) {
-      const operation = known.get(name)!;
-      expect([name, Object.keys(operation.responses)]).toEqual([
-        name,
-        expect.arrayContaining([String(status)]),
-      ]);
-      if (type !== 'application/problem+json') continue;
-      const { code } = body as { code: string };
-      expect([name, code, codesOf(operation, status).includes(`"${code}"`)]).toEqual([
-        name,
-        code,
-        true,
-      ]);
+    for (const [name, answer] of given) expectKnown(name, answer);
+  });
+
+  it('knows the answers that the service gives when its language model fails, as the document does', async () => {
+    await using stub = await LlmStub.start();
+    await using service = await startApp({
+      LLM_BASE_URL: stub.url,
+      LLM_API_KEYS: 'sk-secret-key',
+      LLM_CHAT_MODEL: 'small',
+      EMBEDDER: 'llm',
+      LLM_EMBED_MODEL: 'vectors',
+      LLM_EMBED_DIMENSIONS: '8',
+      LLM_WAIT_MS: '0',
+    });
+    const api = () => request(service.url);
+    await api().put('/documents/read').send({ title: 'A', text: 'A text.' }).expect(201);
+    await api().post('/documents/read/process').expect(200);
+    await api().put('/documents/new').send({ title: 'B', text: 'B text.' }).expect(201);
+
+    let answerHeld = () => {};
+    const when = new Promise<void>((release) => (answerHeld = release));
+    const failures: readonly (readonly [string, StubAnswer])[] = [
+      ['llm_unavailable', { kind: 'refuse', status: 500 }],
+      ['llm_request_refused', { kind: 'refuse', status: 400 }],
+      ['key_pool_resting', { kind: 'refuse', status: 429, headers: { 'retry-after': '300' } }],
+      ['key_pool_refused', { kind: 'refuse', status: 401 }],
+      ['key_pool_busy', { kind: 'answer', when }],
+    ];
+    for (const [code, answer] of failures) {
+      await api()
+        .post(`/pool/${fingerprintOf('sk-secret-key')}/readmit`)
+        .expect(200);
+      stub.forget();
+      stub.treat = () => answer;
+      const ask = () => api().get('/documents/read/search?q=why').then();
+      const held = code === 'key_pool_busy' ? ask() : undefined;
+      if (held) await eventually(() => stub.requests.length === 1);
+      const question = { question: 'why?' };
+      for (const [name, given] of [
+        ['POST /documents/{id}/process', await api().post('/documents/new/process')],
+        ['GET /documents/{id}/search', await ask()],
+        [
+          'POST /documents/{id}/questions',
+          await api().post('/documents/read/questions').send(question),
+        ],
+      ] as const) {
+        expect([name, given.body]).toEqual([name, expect.objectContaining({ code })]);
+        expectKnown(name, given);
+      }
+      const { body } = await api().get('/documents/new');
+      expect(body).toMatchObject({ state: 'failed', error: { code } });
+      expect((body as { error: { message: string } }).error.message).toMatch(/language model/);
+      if (held) answerHeld();
+      await held;
     }
+  });
+
+  it('knows that a client may prefer not to wait', () => {
+    const { parameters = [] } = description.paths['/documents/{id}/process']!['post']!;
+    expect(parameters).toContainEqual(
+      expect.objectContaining({ in: 'header', name: 'Prefer', required: false }),
+    );
   });
 
   it('is a page for people too, which needs no script but its own', async () => {

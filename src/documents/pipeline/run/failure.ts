@@ -1,8 +1,6 @@
-import { DatabaseUnavailableError, StaleFenceError } from '../../../database/index.js';
-import { LockLostError } from '../../../lock/index.js';
+import { StaleFenceError } from '../../../database/index.js';
+import { LockLostError, LockUnavailableError } from '../../../lock/index.js';
 import { DocumentNotFoundError } from '../../documents.errors.js';
-import { EmbeddingError } from '../../ports/embedder.js';
-import { VectorsUnavailableError } from '../../ports/vectors-unavailable.error.js';
 import { UnreadableDocumentError } from '../extract/index.js';
 
 /** How a run's failure is shown to people. */
@@ -10,6 +8,30 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
 }
+
+/** What is said, by the error's `code`, of trouble that the document is not to blame for. */
+const TROUBLE = new Map<unknown, string>([
+  ['database_unavailable', 'The database was away. Process the document again.'],
+  ['vectors_unavailable', 'The vector store was away. Process the document again.'],
+  ['embedding_failed', 'The embedding model failed. Process the document again.'],
+  ['llm_unavailable', 'The language model gave no answer. Process the document again.'],
+  [
+    'llm_request_refused',
+    'The language model refuses such requests; the log says why. Correct its settings (LLM_*), and process the document again.',
+  ],
+  [
+    'key_pool_busy',
+    'All keys of the language model were in use. Process the document again, or add keys.',
+  ],
+  [
+    'key_pool_resting',
+    'All keys of the language model rest, as their server asked. Process the document again later; GET /pool says when they are back.',
+  ],
+  [
+    'key_pool_refused',
+    'The language model refuses all keys. Exchange or readmit them, and process the document again.',
+  ],
+]);
 
 /** What to note in the row for an error; null where the run must not touch the row (any more). */
 export function failureOf(error: unknown): Failure | null {
@@ -19,15 +41,13 @@ export function failureOf(error: unknown): Failure | null {
     error instanceof DocumentNotFoundError;
   if (isOver) return null;
   if (error instanceof UnreadableDocumentError) return { code: error.code, message: error.message };
-  if (error instanceof EmbeddingError) {
-    return { code: error.code, message: 'The embedding model failed. Process the document again.' };
+  if (error instanceof LockUnavailableError) {
+    const message = 'The store of locks and keys gave no answer. Process the document again.';
+    return { code: 'lock_unavailable', message };
   }
-  if (error instanceof DatabaseUnavailableError) {
-    return { code: error.code, message: 'The database was away. Process the document again.' };
-  }
-  if (error instanceof VectorsUnavailableError) {
-    return { code: error.code, message: 'The vector store was away. Process the document again.' };
-  }
+  const { code } = error as { code?: unknown };
+  const message = error instanceof Error ? TROUBLE.get(code) : undefined;
+  if (message !== undefined) return { code: String(code), message };
   return {
     code: 'internal_error',
     message: 'Something unexpected happened; the log says more. Process the document again.',
