@@ -23,6 +23,7 @@ export class ConversationsController {
   @Answers(Conversation, 201, 'Answered and recorded.')
   @Problems(
     'document_not_found',
+    'embedder_changed',
     'database_unavailable',
     'vectors_unavailable',
     'embedding_failed',

@@ -36,6 +36,8 @@ export interface DocumentsTable {
   /** The published generation of passages: the fence of the run that published it. */
   generation: NullableInteger;
   processed_hash: NullableText;
+  /** Of the published generation; null where nobody noted it. */
+  embedding_model: NullableText;
   error_code: NullableText;
   error_message: NullableText;
   /** 1: tombstone. */

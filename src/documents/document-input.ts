@@ -30,6 +30,7 @@ export function freshColumns(input: DocumentInput, now: number) {
     chunks: null,
     generation: null,
     processed_hash: null,
+    embedding_model: null,
     deleted: 0,
     updated_at: now,
     processed_at: null,

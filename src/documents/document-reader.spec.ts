@@ -19,6 +19,7 @@ const running: DocumentRecord = {
   fence: 5n,
   generation: null,
   processedHash: null,
+  embeddingModel: null,
   errorCode: null,
   errorMessage: null,
   createdAt: 0,

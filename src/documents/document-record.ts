@@ -33,6 +33,8 @@ export interface DocumentRecord {
   readonly generation: bigint | null;
   /** What the published generation was made from, as the pipeline hashes it. */
   readonly processedHash: string | null;
+  /** The model that embedded the published generation; null where nobody noted it. */
+  readonly embeddingModel: string | null;
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
   readonly createdAt: number;
@@ -72,6 +74,7 @@ export function toRecord(row: DocumentRow): DocumentRecord {
     fence: row.fence,
     generation: row.generation,
     processedHash: row.processed_hash,
+    embeddingModel: row.embedding_model,
     errorCode: row.error_code,
     errorMessage: row.error_message,
     createdAt: Number(row.created_at),

@@ -15,6 +15,8 @@ export interface Publication {
   readonly chunks: number;
   /** Of everything that decides about the passages: text, chunk settings, model. */
   readonly processedHash: string;
+  /** That the passages were embedded by. */
+  readonly embeddingModel: string;
 }
 
 const idle = {
@@ -94,6 +96,7 @@ export class DocumentRunsRepository {
         pages: made.pages,
         chunks: made.chunks,
         processed_hash: made.processedHash,
+        embedding_model: made.embeddingModel,
         processed_at: Date.now(),
       })
       .returningAll()

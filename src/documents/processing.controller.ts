@@ -89,6 +89,7 @@ export class ProcessingController {
   @Answers(SearchView)
   @Problems(
     'document_not_found',
+    'embedder_changed',
     'database_unavailable',
     'vectors_unavailable',
     'embedding_failed',

@@ -3,6 +3,7 @@ import { type SearchView } from './dto/search.view.js';
 import { DocumentNotFoundError } from './documents.errors.js';
 import { DocumentsRepository } from './documents.repository.js';
 import { EMBEDDER, type Embedder } from './ports/embedder.js';
+import { EmbedderChangedError } from './ports/embedder-changed.error.js';
 import { VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
 
 // A document is published again during a search about never; twice in a row is a loop.
@@ -17,7 +18,10 @@ export class SearchService {
     @Inject(VECTOR_STORE) private readonly vectors: VectorStore,
   ) {}
 
-  /** Costs one embedding and a look at every passage of the document. @throws DocumentNotFoundError */
+  /**
+   * Costs one embedding and a look at every passage of the document.
+   * @throws DocumentNotFoundError, EmbedderChangedError, and the embedder's and the store's trouble
+   */
   async search(id: string, query: string, limit: number): Promise<SearchView> {
     let generation = await this.published(id);
     if (generation === null) return { id, query, passages: [] };
@@ -34,9 +38,15 @@ export class SearchService {
     return { id, query, passages: [] };
   }
 
+  /** The generation that readers see. */
   private async published(id: string): Promise<bigint | null> {
     const document = await this.documents.find(id);
     if (!document) throw new DocumentNotFoundError(id);
-    return document.generation;
+    const { generation, embeddingModel } = document;
+    const { model } = this.embedder;
+    if (generation !== null && embeddingModel !== null && embeddingModel !== model) {
+      throw new EmbedderChangedError(id, `${embeddingModel}, and now ${model}`);
+    }
+    return generation;
   }
 }

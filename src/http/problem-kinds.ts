@@ -23,6 +23,7 @@ export const PROBLEM_KINDS = {
   request_timeout: { status: 408, title: 'The request took too long to arrive' },
   conflict: { status: 409, title: 'The request conflicts with the present state' },
   lock_foreign: { status: 409, title: 'The lock belongs to a foreign client' },
+  embedder_changed: { status: 409, title: 'The passages are of another embedding model' },
   idempotency_in_progress: { status: 409, title: 'The first request with this key still runs' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   uri_too_long: { status: 414, title: 'The address is too long' },

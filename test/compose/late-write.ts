@@ -7,7 +7,7 @@ export function lateWrite(documentId: string, fence: string): string[] {
     import { Database } from '/app/dist/database/index.js';
     import { DocumentRunsRepository } from '/app/dist/documents/document-runs.repository.js';
     const database = await Database.open({ dataDir: '/data', url: process.env.DATABASE_URL });
-    const made = { pages: 1, chunks: 1, processedHash: 'late' };
+    const made = { pages: 1, chunks: 1, processedHash: 'late', embeddingModel: 'late' };
     const write = new DocumentRunsRepository(database).publish(${JSON.stringify(documentId)}, ${fence}n, made);
     console.log(await write.then(() => 'written', (error) => error.code));
     await database.close();`;

@@ -4,6 +4,7 @@ import { createConversations } from './0002-conversations.js';
 import { createArchives } from './0003-archives.js';
 import { createIdempotencyRecords } from './0004-idempotency.js';
 import { addAnswers } from './0005-answers.js';
+import { addEmbeddingModels } from './0006-embedding-models.js';
 import { type MigrationSchema, type MigrationTypes } from './migration-types.js';
 
 /** One step of the schema's history. */
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   { name: '0003-archives', up: createArchives },
   { name: '0004-idempotency', up: createIdempotencyRecords },
   { name: '0005-answers', up: addAnswers },
+  { name: '0006-embedding-models', up: addEmbeddingModels },
 ];

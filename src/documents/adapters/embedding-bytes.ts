@@ -7,16 +7,16 @@ export function embeddingBytes(embedding: Float32Array): Buffer {
   return bytes;
 }
 
+/** The length of the vector that was stored as `bytes`. */
+export function dimensionsOf(bytes: Buffer): number {
+  return bytes.length / FLOAT_BYTES;
+}
+
 /**
  * The dot product of a stored vector and `query`: the cosine where both are of unit length.
- * @throws RangeError when they differ in length
+ * They must be equally long.
  */
 export function dotProduct(stored: Buffer, query: Float32Array): number {
-  if (stored.length !== query.length * FLOAT_BYTES) {
-    throw new RangeError(
-      `The query has ${query.length} dimensions and a stored passage ${stored.length / FLOAT_BYTES}: they come from different models. Process the document again.`,
-    );
-  }
   const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength);
   let sum = 0;
   for (let index = 0; index < query.length; index += 1) {

@@ -2,10 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { type ExpressionBuilder } from 'kysely';
 import { Database, guardedWrite, type Schema } from '../../database/index.js';
+import { EmbedderChangedError } from '../ports/embedder-changed.error.js';
 import { type Hit, type Passage, type VectorStore } from '../ports/vector-store.js';
 import { BestHits } from './best-hits.js';
 import { checkedDimensions } from './checked-passages.js';
-import { assertUnitLength, dotProduct, embeddingBytes } from './embedding-bytes.js';
+import { assertUnitLength, dimensionsOf, dotProduct, embeddingBytes } from './embedding-bytes.js';
 
 const WRITE_BATCH = 64;
 const READ_BATCH = 256;
@@ -82,6 +83,11 @@ export class SqlVectorStore implements VectorStore {
         .limit(READ_BATCH)
         .execute();
       for (const row of rows) {
+        const dimensions = dimensionsOf(row.embedding);
+        if (dimensions !== query.length) {
+          const why = `${dimensions} dimensions, and now ${query.length}`;
+          throw new EmbedderChangedError(documentId, why);
+        }
         best.offer({ seq: Number(row.seq), score: dotProduct(row.embedding, query) });
       }
       last = rows.at(-1)?.seq ?? last;

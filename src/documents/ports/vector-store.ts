@@ -43,7 +43,7 @@ export interface VectorStore {
    * which of them make the cut is the store's choice).
    * Never a part of a generation: empty when it holds nothing or was swept during the search, so read
    * the pointer again when it is, and search again where the pointer has moved.
-   * @throws RangeError when the query is not as long as the embeddings (made by another model)
+   * @throws EmbedderChangedError when the query is not as long as the embeddings (made by another model)
    */
   search(
     documentId: string,

@@ -4,7 +4,7 @@ import { DocumentsRepository } from '../../../src/documents/documents.repository
 import { onBothDatabases } from '../../support/databases.js';
 
 const stale = { code: 'lease_lost' };
-const made = { pages: 3, chunks: 7, processedHash: 'h' };
+const made = { pages: 3, chunks: 7, processedHash: 'h', embeddingModel: 'm' };
 
 onBothDatabases('DocumentRunsRepository', (fixture) => {
   let documents: DocumentsRepository;
@@ -42,6 +42,7 @@ onBothDatabases('DocumentRunsRepository', (fixture) => {
       pages: 3,
       chunks: 7,
       processedHash: 'h',
+      embeddingModel: 'm',
     });
     expect(published.processedAt).toBeGreaterThanOrEqual(published.createdAt);
     expect(await documents.find('d')).toEqual(published);

@@ -23,7 +23,12 @@ onBothDatabases('DocumentsRepository', (fixture) => {
 
   async function publish(id: string, fence: bigint) {
     await runs.begin(id, fence, 'replica-1');
-    return runs.publish(id, fence, { pages: 1, chunks: 2, processedHash: 'hash' });
+    return runs.publish(id, fence, {
+      pages: 1,
+      chunks: 2,
+      processedHash: 'hash',
+      embeddingModel: 'model',
+    });
   }
 
   describe('create', () => {
@@ -71,6 +76,7 @@ onBothDatabases('DocumentsRepository', (fixture) => {
         generation: null,
         chunks: null,
         processedHash: null,
+        embeddingModel: null,
         processedAt: null,
         fence: 3n,
       });

@@ -77,9 +77,11 @@ export function vectorStoreContract(open: () => Promise<VectorStoreWorld>): void
 
     it('refuses a query of another model', async () => {
       await world.store.write('d', 10n, [passage(0, 0)], calm);
-      await expect(world.store.search('d', 10n, new Float32Array([1, 0]), 3)).rejects.toThrow(
-        /dimensions/,
-      );
+      const search = world.store.search('d', 10n, new Float32Array([1, 0]), 3);
+      await expect(search).rejects.toMatchObject({
+        code: 'embedder_changed',
+        message: expect.stringContaining('8 dimensions, and now 2'),
+      });
     });
   });
 

@@ -18,7 +18,12 @@ export function worldAround(database: Database, store: VectorStore): VectorStore
       await runs.begin(id, fence, 'replica-1');
     },
     async publish(id, generation) {
-      await runs.publish(id, generation, { pages: 1, chunks: 1, processedHash: '' });
+      await runs.publish(id, generation, {
+        pages: 1,
+        chunks: 1,
+        processedHash: '',
+        embeddingModel: '',
+      });
     },
     async delete(id, fence) {
       await documents.delete(id, fence);

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { StaleFenceError } from '../../../database/index.js';
 import { type DocumentPointers } from '../../document-pointers.js';
+import { EmbedderChangedError } from '../../ports/embedder-changed.error.js';
 import { type Hit, type Passage, type VectorStore } from '../../ports/vector-store.js';
 import { checkedDimensions } from '../checked-passages.js';
 import { assertUnitLength } from '../embedding-bytes.js';
@@ -166,9 +167,8 @@ export class ChromaVectorStore implements VectorStore {
     await this.collections.inAll(async (path, others) => {
       if (others === dimensions) return;
       if ((await this.idsOf(path, documentId, generation, 1)).length === 0) return;
-      throw new RangeError(
-        `The query has ${dimensions} dimensions and the stored passages ${others}: they come from different models. Process the document again.`,
-      );
+      const why = `${others} dimensions, and now ${dimensions}`;
+      throw new EmbedderChangedError(documentId, why);
     });
   }
 }

@@ -101,7 +101,12 @@ export class Pipeline {
     await this.vectors.write(id, fence, passages, signal);
 
     await enter('publish');
-    const made = { pages: pages.length, chunks: chunks.length, processedHash };
+    const made = {
+      pages: pages.length,
+      chunks: chunks.length,
+      processedHash,
+      embeddingModel: model,
+    };
     const published = await this.runs.publish(id, fence, made);
     await this.sweeper.sweep(id, fence);
     return { document: published, hasChanged: true };
