@@ -44,6 +44,8 @@ describe('the settings', () => {
     ['loopback, 10.0.0.0/8,2001:db8::/32 , ::1', true],
     ['everybody', false],
     ['10.0.0.0/33', false],
+    ['10.0.0.0/0', false],
+    ['::/0', false],
     ['10.0.0.1,', false],
     ['10.0.0.0/8/8', false],
   ])('know what a proxy may be: %s', (TRUST_PROXY, isRight) => {

@@ -1,9 +1,11 @@
 import {
   CronExpression,
   Form,
+  HttpUrl,
   IfSet,
   Networks,
   OneOf,
+  RedisUrls,
   Text,
   TimeZone,
   UrlOf,
@@ -69,7 +71,7 @@ export class Env {
   LOCK_STORE: string | undefined = undefined;
 
   @IfSet()
-  @UrlOf('redis:', 'rediss:')
+  @RedisUrls({ several: false })
   REDIS_URL: string | undefined = undefined;
 
   @IfSet()
@@ -100,10 +102,7 @@ export class Env {
   REDIS_WAIT_TIMEOUT_MS: number = 300;
 
   @IfSet()
-  @Form(
-    /^rediss?:\/\/[^\s,]+(\s*,\s*rediss?:\/\/[^\s,]+)*$/,
-    'must be a list such as "redis://a:6379,redis://b:6379,redis://c:6379"',
-  )
+  @RedisUrls({ several: true })
   REDLOCK_URLS: string | undefined = undefined;
 
   @WholeNumber(0, 3_600_000)
@@ -153,10 +152,10 @@ export class Env {
   LOCK_COMMAND_TIMEOUT_MS: number = 1_000;
 
   @IfSet()
-  @UrlOf('http:', 'https:')
+  @HttpUrl({ credentials: true })
   CHROMA_URL: string | undefined = undefined;
 
-  @UrlOf('http:', 'https:')
+  @HttpUrl({ credentials: false })
   LLM_BASE_URL: string = 'https://api.openai.com/v1';
 
   @IfSet()

@@ -90,6 +90,7 @@ describe('the settings', () => {
     ['LOG_FORMAT', 'xml'],
     ['ARCHIVE_CRON', '0 0 25 * * *'],
     ['ARCHIVE_CRON', 'nightly'],
+    ['ARCHIVE_CRON', '0 0 0 30 2 *'],
     ['ARCHIVE_TZ', 'Europe/Atlantis'],
     ['ARCHIVE_AFTER_DAYS', '-1'],
     ['REDIS_SENTINELS', 'a'],
@@ -119,6 +120,36 @@ describe('the settings', () => {
       expect(mistake).toContain(`${name} has a wrong value; it must be `);
       expect(mistake).not.toContain('secret');
     }
+  });
+
+  it.each([
+    ['REDIS_URL', 'redis://:sec%zzret@host', 'percent-encoded'],
+    ['REDIS_URL', 'redis://:secret@host:6379/abc', 'the number of a database'],
+    ['REDLOCK_URLS', 'redis://a,redis://:sec%zzret@b,redis://c', 'percent-encoded'],
+    ['REDLOCK_URLS', 'redis://a,redis://b/secret,redis://c', 'the number of a database'],
+    ['CHROMA_URL', 'http://:sec%zzret@host:8000', 'percent-encoded'],
+    ['CHROMA_URL', 'http://host:8000?token=secret', 'without "?" and "#"'],
+    ['CHROMA_URL', 'http://host:8000/#secret', 'without "?" and "#"'],
+    ['LLM_BASE_URL', 'https://user:secret@host/v1', 'without user and password'],
+    ['LLM_BASE_URL', 'https://host/v1?key=secret', 'without "?" and "#"'],
+    ['LLM_BASE_URL', 'https://host/v1#secret', 'without "?" and "#"'],
+  ])('refuse %s=%s, which could never work, and repeat nothing of it', (name, value, expected) => {
+    const [mistake = ''] = mistakes({ [name]: value });
+    expect(mistake).toContain(`${name} has a wrong value; it must be `);
+    expect(mistake).toContain(expected);
+    expect(mistake).not.toMatch(/sec/);
+  });
+
+  it.each([
+    ['REDIS_URL', 'redis://'],
+    ['REDIS_URL', 'rediss://user:p%40ss@host:6379/15'],
+    ['CHROMA_URL', 'https://me:p%40ss@host/vectors/'],
+    ['LLM_BASE_URL', 'http://[::1]:8080/openai/v1/'],
+    ['ARCHIVE_CRON', '0 0 0 29 2 *'],
+  ])('take %s=%s', (name, value) => {
+    expect(
+      mistakes({ [name]: value, LOCK_STORE: name === 'REDIS_URL' ? 'redis' : 'memory' }),
+    ).toEqual([]);
   });
 
   it('describe a language model, and say what is missing, with no key in it', () => {
