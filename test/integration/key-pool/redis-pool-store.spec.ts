@@ -110,6 +110,20 @@ describe('a pool on a real Redis', () => {
     await pool.shutdown(0);
   });
 
+  it('never forgets that a key was refused, and forgets all else after a while', async () => {
+    const pool = replica();
+    const taken = await pool.take({ waitMs: 0 });
+    const [known = ''] = await admin.keys('*:permits:room');
+    expect(await admin.pttl(known)).toBeGreaterThan(0);
+    await pool.refuse(taken, '401');
+    expect(await admin.pttl(known)).toBe(-1);
+    await pool.rest(await pool.take({ waitMs: 0 }), 60_000);
+    expect(await admin.pttl(known)).toBe(-1);
+    await pool.readmit(taken.member);
+    expect(await admin.pttl(known)).toBeGreaterThan(0);
+    await pool.shutdown(0);
+  });
+
   it('is away when its server is, and never guesses', async () => {
     const pool = replica();
     const pausing = admin.call('CLIENT', 'PAUSE', '2000', 'ALL');

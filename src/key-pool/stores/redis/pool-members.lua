@@ -19,9 +19,17 @@ local function read_members()
   return known
 end
 
+-- That a member is out of use is known until somebody says otherwise; all else only as long as the pool is used.
+local function keep_members()
+  for _, field in ipairs(redis.call('HKEYS', KEYS[5])) do
+    if string.sub(field, 1, 4) == 'out:' then return redis.call('PERSIST', KEYS[5]) end
+  end
+  redis.call('PEXPIRE', KEYS[5], KEEP_MEMBERS_MS)
+end
+
 local function write_member(field, value)
   redis.call('HSET', KEYS[5], field, value)
-  redis.call('PEXPIRE', KEYS[5], KEEP_MEMBERS_MS)
+  keep_members()
 end
 
 -- The slots that may yet be in the last minute, oldest first: {slot, requests, tokens}.
