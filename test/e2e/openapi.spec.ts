@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import request, { type Response } from 'supertest';
 import { fingerprintOf } from '../../src/key-pool/index.js';
+import { Front, refusal } from '../support/front.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { eventually } from '../support/eventually.js';
 import { LlmStub, type StubAnswer } from '../support/llm-stub.js';
@@ -247,9 +248,11 @@ describe('the description of the service', () => {
     }
   });
 
-  it('makes a client that compiles, strictly, and works: the one of docs/client.md', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'client-'));
-    try {
+  describe('makes a client, the one of docs/client.md,', () => {
+    let folder: string;
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'client-'));
       const page = await readFile('docs/client.md', 'utf8');
       const program = /```ts\n([^]*?)```/.exec(page)?.[1] ?? '';
       await symlink(resolve('node_modules'), join(folder, 'node_modules'));
@@ -270,22 +273,44 @@ describe('the description of the service', () => {
         join(folder, 'tsconfig.json'),
         JSON.stringify({ compilerOptions, files: ['client.ts'] }),
       );
-      const node = (...args: string[]) => run(process.execPath, args, { cwd: folder });
       const bin = (path: string) => resolve('node_modules', path);
       await node(bin('openapi-typescript/bin/cli.js'), 'docs.json', '--output', 'schema.ts');
       await node(bin('typescript/bin/tsc'), '-p', '.');
-      const { stdout } = await node('client.js', test.url, token);
-      expect(
-        stdout
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line) as unknown),
-      ).toEqual([
-        { title: 'Lighthouses', chunks: 1, found: 'The keeper lights the lamp at dusk.' },
-        { status: 404, code: 'document_not_found' },
-      ]);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }, 180_000);
+    }, 180_000);
+
+    afterAll(() => rm(folder, { recursive: true, force: true }));
+
+    const node = (...args: string[]) =>
+      run(process.execPath, args, { cwd: folder, timeout: 60_000 });
+    /** What the client prints when it works. */
+    const printed = [
+      { title: 'Lighthouses', chunks: 1, found: 'The keeper lights the lamp at dusk.' },
+      { status: 404, code: 'document_not_found' },
+    ];
+    const lines = ({ stdout }: { stdout: string }): unknown[] =>
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown);
+
+    it('that compiles, strictly, and works', async () => {
+      expect(lines(await node('client.js', test.url, token))).toEqual(printed);
+    });
+
+    it('that waits and repeats as it is told, with one key, and not where it is not told', async () => {
+      const passing = [
+        refusal(409, 'idempotency_in_progress', 1),
+        refusal(423, 'lock_busy', 1),
+        refusal(503, 'lock_unavailable', 1),
+      ];
+      await using kind = await Front.start(test.url, passing);
+      expect(lines(await node('client.js', kind.url, token))).toEqual(printed);
+      expect(kind.keys).toHaveLength(passing.length + 1);
+      expect(new Set(kind.keys).size).toBe(1);
+
+      await using strict = await Front.start(test.url, [refusal(503, 'key_pool_refused')]);
+      await expect(node('client.js', strict.url, token)).rejects.toThrow(/key_pool_refused/);
+      expect(strict.keys).toHaveLength(1);
+    });
+  });
 });
