@@ -51,6 +51,24 @@ describe('ChromaVectorStore', () => {
         return collection.get({ include: ['metadatas', 'documents', 'embeddings'] });
       };
 
+      it('is unavailable, and says how to make it, where the server lacks its default database', async () => {
+        const databases = `${chroma.url}/api/v2/tenants/default_tenant/databases`;
+        await world.store.write('d', 10n, [one(0)], calm);
+        await fetch(`${databases}/default_database`, { method: 'DELETE' });
+        try {
+          const error = await world.store.write('d', 10n, [one(0)], calm).catch((e: unknown) => e);
+          expect(error).toMatchObject({ code: 'vectors_unavailable' });
+          expect(String(error)).toContain('"default_database" of the tenant "default_tenant"');
+          expect(String(error)).toContain(`POST ${databases}`);
+        } finally {
+          const body = JSON.stringify({ name: 'default_database' });
+          const headers = { 'content-type': 'application/json' };
+          await fetch(databases, { method: 'POST', headers, body });
+        }
+        await world.store.write('d', 10n, [one(0)], calm);
+        expect(await world.store.count('d', 10n)).toBe(1);
+      });
+
       it('writes what ChromaDB’s own client reads', async () => {
         await world.store.write('d', 10n, [one(0), one(1, 7)], calm);
         const { ids, metadatas, documents, embeddings } = await records();

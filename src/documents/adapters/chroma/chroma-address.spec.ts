@@ -5,6 +5,7 @@ describe('chromaAddress', () => {
   it('names the API and the default database', () => {
     expect(chromaAddress('http://host:8000/')).toEqual({
       api: 'http://host:8000/api/v2',
+      databases: 'http://host:8000/api/v2/tenants/default_tenant/databases',
       database: 'http://host:8000/api/v2/tenants/default_tenant/databases/default_database',
       headers: {},
       shown: 'http://host:8000',

@@ -1,5 +1,10 @@
+/** The tenant and the database that every server has, unless somebody deletes them. */
+export const [DEFAULT_TENANT, DEFAULT_DATABASE] = ['default_tenant', 'default_database'];
+
 /** Where a ChromaDB server is, taken apart for `fetch`. */
 export interface ChromaAddress {
+  /** Where databases are made, without a slash at the end. */
+  readonly databases: string;
   /** The database's part of the API, without a slash at the end. */
   readonly database: string;
   /** The API itself. */
@@ -19,10 +24,12 @@ export function chromaAddress(url: string): ChromaAddress {
   const { origin, pathname, username, password } = new URL(url);
   const shown = origin + pathname.replace(/\/+$/, '');
   const api = `${shown}/api/v2`;
+  const databases = `${api}/tenants/${DEFAULT_TENANT}/databases`;
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return {
     api,
-    database: `${api}/tenants/default_tenant/databases/default_database`,
+    databases,
+    database: `${databases}/${DEFAULT_DATABASE}`,
     headers:
       username || password
         ? { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }

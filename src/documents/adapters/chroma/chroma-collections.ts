@@ -1,4 +1,4 @@
-import { type ChromaHttp, ChromaNotFoundError } from './chroma-http.js';
+import { type ChromaHttp, ChromaNotFoundError, ChromaRefusedError } from './chroma-http.js';
 
 const PREFIX = 'doclock-passages-';
 const PAGE = 200;
@@ -72,17 +72,20 @@ export class ChromaCollections {
   }
 
   private async create(dimensions: number, signal?: AbortSignal): Promise<string> {
-    const answer = await this.http.call({
-      method: 'POST',
-      path: '/collections',
-      signal,
-      body: {
-        name: PREFIX + dimensions,
-        get_or_create: true,
-        configuration: { hnsw: index, embedding_function: null },
-      },
-    });
-    return (answer as CollectionAnswer).id;
+    const body = {
+      name: PREFIX + dimensions,
+      get_or_create: true,
+      configuration: { hnsw: index, embedding_function: null },
+    };
+    try {
+      const answer = await this.http.call({ method: 'POST', path: '/collections', signal, body });
+      return (answer as CollectionAnswer).id;
+    } catch (error) {
+      // Versions of the server differ in how they say that the database is missing.
+      const isRefused = error instanceof ChromaRefusedError || error instanceof ChromaNotFoundError;
+      if (isRefused) await this.http.checkDatabase(signal);
+      throw error;
+    }
   }
 
   private async find(dimensions: number): Promise<string> {

@@ -1,17 +1,17 @@
 import { types } from 'node:util';
 import { VectorsUnavailableError } from '../../ports/vectors-unavailable.error.js';
-import { chromaAddress } from './chroma-address.js';
+import { chromaAddress, DEFAULT_DATABASE, DEFAULT_TENANT } from './chroma-address.js';
 
 const { isNativeError } = types;
 
 /** One call of ChromaDB's API. */
 export interface ChromaCall {
   readonly method: 'GET' | 'POST';
-  /** Below the API (`heartbeat`), or below the database when it begins with `/`. */
+  /** Below the API (`heartbeat`), or below the database when it begins with `/`; `/` is the database. */
   readonly path: string;
   readonly body?: unknown;
   /** Ends the call at once, with the signal's reason as the error. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** @default the client's */
   readonly timeoutMs?: number;
 }
@@ -55,6 +55,23 @@ export class ChromaHttp {
     );
   }
 
+  /**
+   * Resolves where the server has the database.
+   * @throws VectorsUnavailableError where it has not, and what `call` throws
+   */
+  async checkDatabase(signal?: AbortSignal): Promise<void> {
+    try {
+      await this.call({ method: 'GET', path: '/', signal });
+    } catch (error) {
+      if (!(error instanceof ChromaNotFoundError)) throw error;
+      const { shown, databases } = this.address;
+      throw new VectorsUnavailableError(
+        `ChromaDB at ${shown} has no database "${DEFAULT_DATABASE}" of the tenant "${DEFAULT_TENANT}". Create it (POST ${databases} with {"name":"${DEFAULT_DATABASE}"}), or correct CHROMA_URL.`,
+        { cause: error },
+      );
+    }
+  }
+
   private async exchange({ method, path, body, signal, timeoutMs = this.timeoutMs }: ChromaCall) {
     signal?.throwIfAborted();
     const json = body === undefined ? undefined : JSON.stringify(body);
@@ -84,6 +101,7 @@ export class ChromaHttp {
   }
 
   private urlOf(path: string): string {
+    if (path === '/') return this.address.database;
     return path.startsWith('/') ? this.address.database + path : `${this.address.api}/${path}`;
   }
 

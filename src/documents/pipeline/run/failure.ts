@@ -12,7 +12,10 @@ export interface Failure {
 /** What is said, by the error's `code`, of trouble that the document is not to blame for. */
 const TROUBLE = new Map<unknown, string>([
   ['database_unavailable', 'The database was away. Process the document again.'],
-  ['vectors_unavailable', 'The vector store was away. Process the document again.'],
+  [
+    'vectors_unavailable',
+    'The vector store could not be used; the log says why. Process the document again.',
+  ],
   ['embedding_failed', 'The embedding model failed. Process the document again.'],
   ['llm_unavailable', 'The language model gave no answer. Process the document again.'],
   [
