@@ -10,9 +10,10 @@ local lasts, mine = {}, {}
 
 for i = 1, count do
   local lock, fence_key, queue = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-  local holder = redis.call('GET', lock)
-  local last, spoilt = last_fence(fence_key)
-  if spoilt then return not_a_fence() end
+  local holder = redis.pcall('GET', lock)
+  if type(holder) == 'table' then return holder end -- nothing is taken yet
+  local last, trouble = last_fence(fence_key)
+  if trouble then return trouble end
   lasts[i] = last
   mine[i] = holder == ARGV[1 + i] and last ~= nil
   if holder and holder ~= ARGV[1 + i] then

@@ -4,9 +4,10 @@
 -- Returns what acquire.lua returns.
 local now = server_time()
 local asking = ARGV[3]
-local holder = redis.call('GET', KEYS[1])
-local last, spoilt = last_fence(KEYS[2])
-if spoilt then return not_a_fence() end
+local holder = redis.pcall('GET', KEYS[1])
+if type(holder) == 'table' then return holder end -- nothing is written yet
+local last, trouble = last_fence(KEYS[2])
+if trouble then return trouble end
 
 if holder == ARGV[1] and last then
   keep(KEYS[1], KEYS[3], ARGV[2])

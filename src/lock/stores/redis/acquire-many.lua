@@ -31,8 +31,11 @@ local function busy(lock, fence_key, queue, token)
   if type(holder) ~= 'string' or holder == token then return 0 end
   last = type(last) == 'string' and tonumber(last)
   if not last then return 0 end
-  redis.call('HDEL', queue, '@none') -- a read-only replica must fail here, not give a verdict
-  return {0, redis.call('PTTL', lock), math.max(0, math.floor((fence - last) / 1000)), 0, ''}
+  -- A read-only replica must fail here, not give a verdict; others of the batch may have been taken, so not
+  -- for all of them.
+  local written, left = redis.pcall('HDEL', queue, '@none'), redis.pcall('PTTL', lock)
+  if type(written) ~= 'number' or type(left) ~= 'number' then return 0 end
+  return {0, left, math.max(0, math.floor((fence - last) / 1000)), 0, ''}
 end
 
 for i = 1, count do

@@ -11,8 +11,8 @@ local asking = ARGV[4] ~= '' and ARGV[4] or nil
 ROOM = {unpack(ARGV, 6)}
 local now = server_time()
 local now_ms = math.floor(now / 1000)
-local last, spoilt = last_fence(KEYS[3])
-if spoilt then return not_a_fence() end
+local last, trouble = last_fence(KEYS[3])
+if trouble then return trouble end
 restore()
 
 local function answer(holder)

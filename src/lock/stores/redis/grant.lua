@@ -1,19 +1,17 @@
 -- Shared by the scripts that take locks: the fence, and the grant itself. Comes after queue.lua.
 -- KEYS: each function is given the keys it uses.   ARGV: none of its own.
 -- Returns nothing: it only defines functions.
--- The last fence, or nil where none is kept, and whether the key holds something else.
+-- The last fence, or nil where none is kept; and the error to return where the key holds something else.
+-- Errors of scripts that have not written are returned: one that is raised may come after a write.
 local function last_fence(key)
-  local value = redis.call('GET', key)
-  if not value then return nil, false end
+  local value = redis.pcall('GET', key)
+  if not value then return nil end
+  if type(value) == 'table' then return nil, value end
   local fence = tonumber(value)
   if not fence or fence ~= math.floor(fence) or fence < 0 or fence >= 9007199254740991 then
-    return nil, true
+    return nil, redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
   end
-  return fence, false
-end
-
-local function not_a_fence()
-  return redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
+  return fence
 end
 
 -- How long the present holder has held the lock, in ms; -1 where not known.

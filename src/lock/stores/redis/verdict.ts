@@ -1,6 +1,12 @@
 import { LockError, LockUnavailableError } from '../../core/lock.errors.js';
 import type { RedisClient } from './lua-script.js';
 
+/** How servers tell an error that a script has raised: from Redis 7 on, and before. */
+const IN_A_SCRIPT = /script: [0-9a-f]{40}|\(call to f_[0-9a-f]{40}\)/;
+
+/** What refuses a script's first write, if any: after one, servers let the others be. */
+const BEFORE_ANY_WRITE = /(?:^|-)(?:OOM|READONLY|MISCONF|NOREPLICAS|MASTERDOWN) /;
+
 /** What the server answers to a command. @throws LockUnavailableError, whatever the trouble is */
 export async function verdict<T>(
   client: RedisClient,
@@ -16,8 +22,13 @@ export async function verdict<T>(
     return await command();
   } catch (cause) {
     if (cause instanceof LockError) throw cause;
-    const { message } = cause as Error;
-    const refused = (cause as Error).name === 'ReplyError';
-    throw new LockUnavailableError(name, `Redis: ${message}`, { cause, mayHaveRun: !refused });
+    const why = `Redis: ${(cause as Error).message}`;
+    throw new LockUnavailableError(name, why, { cause, mayHaveRun: !isRefusal(cause as Error) });
   }
+}
+
+/** Whether nothing was done: an error in the middle of a script leaves what the script had written. */
+function isRefusal({ name, message }: Error): boolean {
+  if (name !== 'ReplyError') return false;
+  return !IN_A_SCRIPT.test(message) || BEFORE_ANY_WRITE.test(message);
 }
