@@ -6,6 +6,7 @@ import {
   redisLockClusterOptions,
   RedisLockStore,
 } from '../../src/lock/index.js';
+import { lockScripts } from '../../src/lock/stores/redis/scripts.js';
 import { semaphoreContract } from '../../src/lock/testing/semaphore-contract.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { realTime } from '../support/real-time.js';
@@ -53,6 +54,29 @@ describe('its wire format', () => {
     const fence = reply.status === 'granted' ? reply.fence : 0n;
     expect(BigInt(expiresAt)).toBe((fence / 1_000_000n) * 1_000n + 86_400_000n);
   });
+
+  it('leaves the life of a fence alone that it could not go on from', async () => {
+    const ahead = BigInt(Date.now() + 3 * 86_400_000) * 1_000n;
+    const endsAtS = Number(ahead / 1_000_000n) + 86_400;
+    await admin.set('{lock:doc:1}:fence', String(ahead), 'EXAT', endsAtS);
+    await admin.set('{lock:doc:2}:fence', 'twelve');
+    const call = { keys: ['lock:doc:1', 'lock:doc:2'], args: ['token', 1_000, 'token', 1_000] };
+    expect(await lockScripts('lock:wake:').acquireMany.run(client, call)).toEqual([0, 0]);
+    expect(await admin.get('{lock:doc:1}:fence')).toBe(String(ahead));
+    expect(await admin.call('EXPIRETIME', '{lock:doc:1}:fence')).toBe(endsAtS);
+    expect(await admin.get('{lock:doc:2}:fence')).toBe('twelve');
+    expect(await admin.ttl('{lock:doc:2}:fence')).toBe(-1);
+  });
+
+  it.each(['twelve', '1e300', '-5', 'inf', 'nan', '9007199254740993'])(
+    'keeps a fence that is none until somebody looks: %s',
+    async (spoilt) => {
+      await admin.set('{lock:doc:1}:fence', spoilt);
+      await expect(store.tryAcquire('doc:1', 'token', 1_000)).rejects.toThrow(/not a fence/);
+      expect(await admin.get('{lock:doc:1}:fence')).toBe(spoilt);
+      expect(await admin.ttl('{lock:doc:1}:fence')).toBe(-1);
+    },
+  );
 
   it('excludes a foreign client of the SET NX PX recipe, and is excluded by it', async () => {
     await admin.set('lock:doc:1', 'somebody-else', 'PX', 30_000, 'NX');

@@ -1,5 +1,5 @@
 -- One try each for many locks: those that are free or plainly busy and that nobody waits for. All others
--- are left alone, to be asked for by acquire.lua.
+-- are left alone, to be asked for by acquire.lua. Comes after fence.lua.
 -- KEYS: the locks. The fence and the queue of each are made here: on the one server that this is for, keys
 -- need not be told, and each that is told costs the client more than the server spends on making it.
 -- ARGV per lock: token, TTL in ms
@@ -21,7 +21,7 @@ local function take(lock, fence_key, token, ttl)
   if number and number < fence and number >= 0 then return fence end
   -- The last fence is ahead of the clock, or it is none: as it was.
   redis.call('DEL', lock)
-  if type(last) == 'string' then redis.call('SET', fence_key, last, 'KEEPTTL') end
+  if type(last) == 'string' then put_back(fence_key, last) end
   return 0
 end
 

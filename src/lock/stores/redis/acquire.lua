@@ -1,5 +1,5 @@
 -- Takes a lock, or says who is in the way. Idempotent on the token. This part is the short way for a free
--- lock that nobody waits for; acquire-in-line.lua goes on for all others.
+-- lock that nobody waits for; acquire-in-line.lua goes on for all others. Comes after fence.lua.
 -- KEYS[1] lock   KEYS[2] fence   KEYS[3] queue
 -- ARGV[1] token  ARGV[2] TTL in ms
 -- ARGV[3] process that waits (absent: one try)  ARGV[4] the ticket it was given before, or ''
@@ -18,5 +18,5 @@ if free then
   if number and number < fence and number >= 0 then return fence end
   -- The last fence is ahead of the clock, or it is none: as it was, and by the long way.
   redis.call('DEL', KEYS[1])
-  if type(last) == 'string' then redis.call('SET', KEYS[2], last, 'KEEPTTL') end
+  if type(last) == 'string' then put_back(KEYS[2], last) end
 end

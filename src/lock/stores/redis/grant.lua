@@ -1,4 +1,4 @@
--- Shared by the scripts that take locks: the fence, and the grant itself. Comes after queue.lua.
+-- Shared by the scripts that take locks: the last fence, and the grant. Comes after queue.lua and fence.lua.
 -- KEYS: each function is given the keys it uses.   ARGV: none of its own.
 -- Returns nothing: it only defines functions.
 -- The last fence, or nil where none is kept; and the error to return where the key holds something else.
@@ -7,11 +7,9 @@ local function last_fence(key)
   local value = redis.pcall('GET', key)
   if not value then return nil end
   if type(value) == 'table' then return nil, value end
-  local fence = tonumber(value)
-  if not fence or fence ~= math.floor(fence) or fence < 0 or fence >= 9007199254740991 then
-    return nil, redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
-  end
-  return fence
+  local fence = fence_of(value)
+  if fence then return fence end
+  return nil, redis.error_reply('DOCLOCK the fence key holds something that is not a fence')
 end
 
 -- How long the present holder has held the lock, in ms; -1 where not known.
@@ -23,8 +21,7 @@ end
 -- A fence above all earlier ones, written down.
 local function mint(fence_key, last, now)
   local fence = math.max((last or 0) + 1, now)
-  -- Absolute, in the server's own time: a clock that was stepped must not outlive its fence.
-  redis.call('SET', fence_key, fence, 'EXAT', math.floor(fence / 1000000) + 86400)
+  write_fence(fence_key, fence)
   return fence
 end
 

@@ -10,7 +10,7 @@ interface Rule {
 export function permitScripts(channelPrefix: string, { files, constants: own }: Rule) {
   const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix, ...own };
   const script = (...parts: string[]) => new LuaScript({ files: parts, constants });
-  const shared = ['./queue.lua', './grant.lua', './permits.lua'];
+  const shared = ['./queue.lua', './fence.lua', './grant.lua', './permits.lua'];
   const rule = files.map(({ href }) => href);
   return {
     acquire: script(...shared, ...rule, './pass-on.lua', './acquire-permit.lua'),

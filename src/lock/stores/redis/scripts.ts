@@ -9,14 +9,20 @@ export function lockScripts(channelPrefix: string) {
   const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix };
   const script = (...files: string[]) => new LuaScript({ files, constants });
   return {
-    acquire: script('./acquire.lua', './queue.lua', './grant.lua', './acquire-in-line.lua'),
-    acquireMany: script('./acquire-many.lua'),
-    acquireAll: script('./queue.lua', './grant.lua', './acquire-all.lua'),
+    acquire: script(
+      './fence.lua',
+      './acquire.lua',
+      './queue.lua',
+      './grant.lua',
+      './acquire-in-line.lua',
+    ),
+    acquireMany: script('./fence.lua', './acquire-many.lua'),
+    acquireAll: script('./queue.lua', './fence.lua', './grant.lua', './acquire-all.lua'),
     renew: script('./renew.lua'),
     release: script('./release.lua', './queue.lua', './release-to-next.lua'),
     releaseMany: script('./release-many.lua'),
     leave: script('./queue.lua', './leave.lua'),
-    inspect: script('./queue.lua', './grant.lua', './inspect.lua'),
+    inspect: script('./queue.lua', './fence.lua', './grant.lua', './inspect.lua'),
     revoke: script('./revoke.lua'),
   };
 }
