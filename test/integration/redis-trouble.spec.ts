@@ -68,6 +68,23 @@ describe('trouble is never a verdict', () => {
     await eventually(async () => (await store.release('doc:1', 'token', 'process')) === 'released');
   });
 
+  it('a demoted server is left by a process that only renews', async () => {
+    await store.tryAcquire('doc:1', 'token', 30_000);
+    let left = 0;
+    const onReconnecting = () => (left += 1);
+    client.on('reconnecting', onReconnecting);
+    await admin.replicaof('127.0.0.1', 1);
+    try {
+      const renewals = ['doc:1', 'doc:2'].map((name) => ({ name, token: 'token', ttlMs: 30_000 }));
+      expect(await store.renew(renewals)).toEqual(['unknown', 'unknown']);
+      await eventually(() => left > 0);
+    } finally {
+      client.off('reconnecting', onReconnecting);
+      await admin.replicaof('NO', 'ONE');
+    }
+    await eventually(async () => (await store.release('doc:1', 'token', 'process')) === 'released');
+  });
+
   it('a server that is out of memory refuses grants and still renews and releases', async () => {
     await store.tryAcquire('doc:1', 'token', 5_000);
     await admin.config('SET', 'maxmemory', '1');

@@ -60,6 +60,8 @@ export class ClusterServers implements RedisServers {
     return subscriber;
   }
 
+  leaveReplica(): void {}
+
   onConnect(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

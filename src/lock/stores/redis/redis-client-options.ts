@@ -2,6 +2,11 @@ import type { ClusterOptions, RedisOptions } from 'ioredis';
 import { LockOptionsError } from '../../core/lock.errors.js';
 import type { RedisClient } from './lua-script.js';
 
+/** Whether a server refuses to write since it is a replica, also within a script (before Redis 7). */
+export function isReadOnly(message: string): boolean {
+  return /(?:^|[ -])READONLY /.test(message);
+}
+
 /**
  * The client options that locks depend on; spread them into yours: `new Redis({ ...yours,
  * ...redisLockClientOptions })`. The driver neither resends nor queues commands, so that the engine
@@ -17,7 +22,7 @@ export const redisLockClientOptions = Object.freeze({
   socketTimeout: 5_000,
   retryStrategy: (attempt: number) => Math.min(50 * 2 ** (attempt - 1), 800) + Math.random() * 200,
   /** 1: reconnect, without sending the command again. */
-  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
+  reconnectOnError: (error: Error) => (isReadOnly(error.message) ? 1 : false),
 }) satisfies RedisOptions;
 
 /**

@@ -23,7 +23,7 @@ import {
   renewOutcomes,
   storedLock,
 } from './answers.js';
-import { assertUsableClient, assertUsablePrefix } from './redis-client-options.js';
+import { assertUsableClient, assertUsablePrefix, isReadOnly } from './redis-client-options.js';
 import { countedRoom, RedisPermitStore } from './redis-permit-store.js';
 import type { RedisServers } from './redis-servers.js';
 import { RedisSubscriber } from './redis-subscriber.js';
@@ -229,6 +229,8 @@ export class RedisLockStore implements LockStore {
       const replies = (await this.ask(undefined, this.scripts.renew, keys, args)) as (
         number | string
       )[];
+      // Errors that come as text are none to the driver, which would reconnect.
+      if (replies.some((reply) => isReadOnly(String(reply)))) this.servers.leaveReplica();
       return replies.map((reply) =>
         typeof reply === 'number' ? (renewOutcomes[reply] ?? 'unknown') : 'unknown',
       );

@@ -10,6 +10,8 @@ export interface RedisServers {
   masters(): readonly Redis[];
   /** A connection of its own for messages; undefined while no server is known. It ends for good, or comes back by itself. */
   openSubscriber(options: RedisOptions): Redis | undefined;
+  /** Leaves a server that has been demoted, for the one that is found now; a cluster redirects by itself. */
+  leaveReplica(): void;
   /** Calls `listener` after each (re)connection to a server that locks are on. Returns what ends it. */
   onConnect(listener: () => void): () => void;
   close(): void;

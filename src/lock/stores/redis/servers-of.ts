@@ -29,6 +29,10 @@ class SingleServer implements RedisServers {
     return this.client.duplicate(options);
   }
 
+  leaveReplica(): void {
+    if (this.client.status === 'ready') this.client.disconnect(true);
+  }
+
   onConnect(listener: () => void): () => void {
     this.client.on('ready', listener);
     return () => this.client.off('ready', listener);
