@@ -86,6 +86,17 @@ describe('the servers and faults that tests stand on', () => {
     client.disconnect();
   });
 
+  it('lets nothing overtake on one connection when the latency falls', async () => {
+    const client = viaProxy();
+    await client.ping();
+    proxy.addLatency(60);
+    const first = client.set('first', 'x');
+    await eventually(async () => (await direct.exists('first')) === 1); // its reply is on the way
+    proxy.addLatency(0);
+    expect(await Promise.all([first, client.echo('second')])).toEqual(['OK', 'second']);
+    client.disconnect();
+  });
+
   it('freezes, kills and restarts a server', async () => {
     const client = viaProxy();
     await client.ping();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { portOf } from './free-port.js';
 
 type Mode = 'pass' | 'black-hole' | 'drop-replies';
@@ -118,6 +119,8 @@ export class FaultProxy implements AsyncDisposable {
   private forward(from: Socket, to: Socket, direction: 'request' | 'reply'): void {
     this.sockets.add(from);
     from.setNoDelay(true);
+    let sent = Promise.resolve();
+    let underWay = 0;
     from.on('data', (data) => {
       if (this.mode === 'black-hole') return;
       if (direction === 'reply') {
@@ -136,8 +139,16 @@ export class FaultProxy implements AsyncDisposable {
       const send = () => {
         if (to.writable) to.write(data);
       };
-      if (this.latencyMs > 0) setTimeout(send, this.latencyMs);
-      else send();
+      const dueMs = performance.now() + this.latencyMs;
+      if (underWay === 0 && this.latencyMs === 0) return send();
+      underWay += 1;
+      // In order, whatever the latency becomes meanwhile: nothing overtakes on one connection.
+      sent = sent.then(async () => {
+        const leftMs = dueMs - performance.now();
+        if (leftMs > 0) await delay(leftMs);
+        send();
+        underWay -= 1;
+      });
     });
     const end = () => {
       this.sockets.delete(from);
