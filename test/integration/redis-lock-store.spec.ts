@@ -9,6 +9,7 @@ import {
 import { lockScripts } from '../../src/lock/stores/redis/scripts.js';
 import { semaphoreContract } from '../../src/lock/testing/semaphore-contract.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
+import { eventually } from '../support/eventually.js';
 import { realTime } from '../support/real-time.js';
 import { type RedisLocks, startRedisLocks } from '../support/redis-locks.js';
 import type { RedisServer } from '../support/redis.js';
@@ -108,6 +109,38 @@ describe('its wire format', () => {
     expect(reply).toMatchObject({ status: 'granted', fence: ahead + 1n });
     // The server's time, not the fence's.
     expect(reply).toMatchObject({ storeTimeMs: expect.closeTo(seconds * 1_000, -4) });
+  });
+});
+
+describe('messages name their lock, whatever it is called', () => {
+  it.each(['doc', '!doc', '?doc', '+doc'])('with an empty prefix: %s', async (name) => {
+    const bare = new RedisLockStore({ client, prefix: '' });
+    const heard: [name: string | undefined, role: string][] = [];
+    bare.onWake('waiter', (what, role) => heard.push([what, role]));
+    try {
+      await eventually(() => heard.length === 1); // it is subscribed
+      await bare.tryAcquire(name, 'first', 30_000);
+      await bare.tryAcquire(name, 'second', 30_000, { process: 'waiter', ticket: undefined });
+      await bare.revoke(name, 'first', 'waiter');
+      await bare.release(name, 'first', 'holder');
+      await eventually(() => heard.length === 3);
+      expect(heard.slice(1)).toEqual([
+        [name, 'revoked'],
+        [name, 'turn'],
+      ]);
+    } finally {
+      await bare.close();
+    }
+  });
+
+  it('or have those who wait look at everything, where they name none', async () => {
+    const heard: [name: string | undefined, role: string][] = [];
+    const stop = store.onWake('waiter', (what, role) => heard.push([what, role]));
+    await eventually(() => heard.length === 1);
+    await admin.publish('lock:wake:waiter', 'lock:doc');
+    await eventually(() => heard.length === 2);
+    expect(heard[1]).toEqual([undefined, 'turn']);
+    stop();
   });
 });
 

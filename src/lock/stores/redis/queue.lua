@@ -80,6 +80,6 @@ end
 -- head took it. Comes last in a script: without rights on the channel it fails, and nothing must be
 -- undone then.
 local function wake(line, lock, asking)
-  if line[1][1] ~= asking then redis.pcall('PUBLISH', CHANNEL .. line[1][1], lock) end
+  if line[1][1] ~= asking then redis.pcall('PUBLISH', CHANNEL .. line[1][1], '+' .. lock) end
   if line[2] then redis.pcall('PUBLISH', CHANNEL .. line[2][1], '?' .. lock) end
 end

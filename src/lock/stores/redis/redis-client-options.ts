@@ -75,10 +75,10 @@ const neededOfCluster = {
   clusterNodeRetryStrategy: null,
 };
 
-/** @throws LockOptionsError for a prefix that would break a key's hash tag or a message */
+/** @throws LockOptionsError for a prefix that would break a key's hash tag */
 export function assertUsablePrefix(prefix: string): void {
-  if (!/[{}\s\p{Cc}]|^[?!]/u.test(prefix)) return;
+  if (!/[{}\s\p{Cc}]/u.test(prefix)) return;
   throw new LockOptionsError(
-    `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters, or begins with ? or !; use plain characters such as "lock:".`,
+    `The lock prefix ${JSON.stringify(prefix)} holds braces, white space or control characters; use plain characters such as "lock:".`,
   );
 }

@@ -5,8 +5,8 @@ import type { RedisServers } from './redis-servers.js';
 /** How long after the end of a connection another one is opened, in ms. */
 const REOPEN_MS = 200;
 
-/** What a message begins with; one that begins with none of these is a turn. */
-const roles: Readonly<Record<string, WakeRole>> = { '?': 'standby', '!': 'revoked' };
+/** What a message begins with, before the lock's key. */
+const roles: Readonly<Record<string, WakeRole>> = { '+': 'turn', '?': 'standby', '!': 'revoked' };
 
 /**
  * One connection of its own, from the first listener on, with a channel per listening process (one,
@@ -81,8 +81,8 @@ export class RedisSubscriber {
     connection.on('message', (channel: string, message: string) => {
       const process = channel.slice(this.channelPrefix.length);
       const role = roles[message.charAt(0)];
-      const name = message.slice(this.keyPrefix.length + (role ? 1 : 0));
-      this.tell(process, name, role ?? 'turn');
+      if (role) this.tell(process, message.slice(1 + this.keyPrefix.length), role);
+      else this.tell(process, undefined, 'turn'); // not of this version: it may mean anything
     });
     // The main connection has the same trouble and reports it; this one only comes back by itself.
     connection.on('error', () => undefined);

@@ -145,7 +145,7 @@ export class RedlockNode {
     if (this.client.status !== 'ready') return;
     const { prefix } = this.terms;
     // Without rights on the channel, or on its way down: waiters look by themselves, later.
-    this.client.publish(`${prefix}wake:free:${name}`, prefix + name).catch(() => undefined);
+    this.client.publish(`${prefix}wake:free:${name}`, `+${prefix}${name}`).catch(() => undefined);
   }
 
   /** Calls `listener` when the lock may be free. Returns what ends it. */
