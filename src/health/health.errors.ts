@@ -1,17 +1,22 @@
-/** The replica cannot serve at the moment; `extension.checks` says which part is in the way. */
+/** What a check found out about one part. */
+export interface Check {
+  readonly status: string;
+  /** How long the part took to answer. */
+  readonly responseTime?: number;
+}
+
+/** The replica cannot serve at the moment; `extension.checks` says which part is in the way, and never why. */
 export class NotReadyError extends Error {
   readonly code = 'not_ready';
-  readonly extension: { readonly checks: object };
+  readonly extension: { readonly checks: Readonly<Record<string, Check>> };
 
   /** @param checks one entry per part, with a `status` of `up` or something else */
-  constructor(checks: object, options?: ErrorOptions) {
-    const parts = Object.entries(checks).flatMap(([part, check]) => (isUp(check) ? [] : [part]));
+  constructor(checks: Readonly<Record<string, Check>>, options?: ErrorOptions) {
+    const parts = Object.entries(checks).flatMap(([part, { status }]) => {
+      return status === 'up' ? [] : [part];
+    });
     super(`Not available at the moment: ${parts.join(', ')}.`, options);
     this.name = 'NotReadyError';
     this.extension = { checks };
   }
-}
-
-function isUp(check: unknown): boolean {
-  return typeof check === 'object' && check !== null && 'status' in check && check.status === 'up';
 }

@@ -1,4 +1,4 @@
-import { Inject, Injectable, ServiceUnavailableException } from '@nestjs/common';
+import { Inject, Injectable, Logger, ServiceUnavailableException } from '@nestjs/common';
 import {
   HealthCheckService,
   type HealthCheckResult,
@@ -8,11 +8,14 @@ import { Database } from '../database/index.js';
 import { VECTOR_STORE, type VectorStore } from '../documents/index.js';
 import { Drain } from '../http/index.js';
 import { LockHealth } from '../lock/index.js';
-import { NotReadyError } from './health.errors.js';
+import { type Check, NotReadyError } from './health.errors.js';
 
 /** Whether this replica should get requests. */
 @Injectable()
 export class Readiness {
+  private readonly logger = new Logger(Readiness.name);
+  private reported = '';
+
   constructor(
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
@@ -24,27 +27,49 @@ export class Readiness {
 
   /**
    * Looks at everything a request needs; costs one grant of a probe lock and two small queries.
+   * Why a part is down names servers, so it is for the log, once for each change.
    * @throws NotReadyError with all results when a part is down or the shutdown has begun
    */
   async check(): Promise<HealthCheckResult> {
     const accepting = this.indicators.check('accepting');
     try {
-      return await this.health.check([
+      const result = await this.health.check([
         () => (this.drain.isLeaving ? accepting.down('shutting down') : accepting.up()),
         () => this.indicators.check('database').attempt(() => this.database.ping()),
         () => this.indicators.check('locks').attempt(() => this.locks.probe()),
         () => this.indicators.check('vectors').attempt(() => this.vectors.ping()),
       ]);
+      this.report({});
+      return result;
     } catch (error) {
       if (!(error instanceof ServiceUnavailableException)) throw error;
-      throw new NotReadyError(detailsOf(error), { cause: error });
+      const found = detailsOf(error);
+      this.report(found);
+      throw new NotReadyError(withoutReasons(found), { cause: error });
     }
+  }
+
+  private report(found: Findings): void {
+    const reasons = Object.entries(found).flatMap(([part, { message }]) => {
+      return message === undefined ? [] : [`${part} (${message})`];
+    });
+    const all = reasons.join(', ');
+    if (all !== '' && all !== this.reported) this.logger.warn(`Not ready: ${all}`);
+    this.reported = all;
   }
 }
 
+type Findings = Readonly<Record<string, Check & { readonly message?: string }>>;
+
 /** What terminus found out, part by part. */
-function detailsOf(error: ServiceUnavailableException): object {
-  const result = error.getResponse();
-  const details = typeof result === 'object' && 'details' in result ? result.details : {};
-  return typeof details === 'object' && details !== null ? details : {};
+function detailsOf(error: ServiceUnavailableException): Findings {
+  const { details = {} } = error.getResponse() as { readonly details?: Findings };
+  return details;
+}
+
+function withoutReasons(found: Findings): Record<string, Check> {
+  const checks = Object.entries(found).map(([part, { status, responseTime }]) => {
+    return [part, { status, ...(responseTime !== undefined && { responseTime }) }] as const;
+  });
+  return Object.fromEntries(checks);
 }

@@ -97,7 +97,8 @@ describe('the service on a database that another lock store’s fences have writ
       );
       const { status, body } = await client.send<{ checks: object }>('/health/ready');
       expect(status).toBe(503);
-      expect(JSON.stringify(body.checks)).toContain('LOCK_FENCE_BASE');
+      expect(body.checks).toMatchObject({ locks: { status: 'down' } });
+      expect(service.output).toMatch(/Not ready: locks \(.*LOCK_FENCE_BASE/);
       const keys = () => etcd.ctl('get', '--prefix', 'lock:doc:', '--keys-only');
       await eventually(async () => (await keys()) === '', { what: 'no lock to be left' });
     } finally {

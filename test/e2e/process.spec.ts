@@ -80,6 +80,15 @@ describe('the process', () => {
       status: 503,
       body: { code: 'not_ready', detail: 'Not available at the moment: locks.' },
     });
+    const { checks } = unready.body as { checks: object };
+    expect(checks).toMatchObject({
+      locks: { status: 'down', responseTime: expect.any(Number) },
+      database: { status: 'up', responseTime: expect.any(Number) },
+      accepting: { status: 'up' },
+    });
+    const said = new Set(Object.values(checks).flatMap((check: object) => Object.keys(check)));
+    expect([...said].sort()).toEqual(['responseTime', 'status']);
+    expect(service.output).toMatch(/Not ready: locks \(.*the connection to Redis/);
     await using redis = await startRedis({ port });
     await service.ready();
     expect(redis.port).toBe(port);
