@@ -1,16 +1,15 @@
-import {
-  Controller,
-  Get,
-  HttpCode,
-  Param,
-  ParseUUIDPipe,
-  Post,
-  Query,
-  Res,
-  StreamableFile,
-} from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
-import { Answers, AnswersAs, Drain, PageQuery, Problems, Rules, TakesKey } from '../http/index.js';
+import {
+  Answers,
+  AnswersAs,
+  Drain,
+  PageQuery,
+  Problems,
+  RecordId,
+  Rules,
+  TakesKey,
+} from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { ScheduledJobs } from '../lock/schedule/index.js';
 import { ArchiveRun } from './archiver.js';
@@ -64,7 +63,7 @@ export class ArchiveController {
   @Problems('archive_not_found', 'database_unavailable')
   @Rules(adminOnly)
   async content(
-    @Param('id', ParseUUIDPipe) id: string,
+    @Param() { id }: RecordId,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile> {
     const packed = await this.archives.content(id);

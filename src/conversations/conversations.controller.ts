@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Param, ParseUUIDPipe, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
 import { DocumentId } from '../documents/index.js';
-import { Answers, Problems, Rules, TakesKey } from '../http/index.js';
+import { Answers, Problems, RecordId, Rules, TakesKey } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { Conversation } from './conversation.js';
 import { ConversationPage, ConversationsRepository } from './conversations.repository.js';
@@ -56,7 +56,7 @@ export class ConversationsController {
   @Get('conversations/:id')
   @Answers(Conversation)
   @Problems('conversation_not_found', 'database_unavailable')
-  read(@Param('id', ParseUUIDPipe) id: string): Promise<Conversation> {
+  read(@Param() { id }: RecordId): Promise<Conversation> {
     return this.service.read(id);
   }
 }

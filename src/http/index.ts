@@ -7,5 +7,6 @@ export { Drain } from './drain.js';
 export { HttpModule } from './http.module.js';
 export { PageQuery } from './page-query.dto.js';
 export { PROBLEM_MEDIA_TYPE } from './problem.js';
+export { RecordId } from './record-id.dto.js';
 export { translate } from './translate.js';
 export { validated } from './validation.js';

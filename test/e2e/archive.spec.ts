@@ -176,7 +176,8 @@ describe('the archiver over HTTP', () => {
 
   it.each([
     ['/archives/00000000-0000-4000-8000-000000000000', 404, 'archive_not_found'],
-    ['/archives/7', 400, 'bad_request'],
+    ['/archives/7', 400, 'validation_failed'],
+    ['/archives/7%00', 400, 'validation_failed'],
     ['/archives?cursor=x', 400, 'invalid_cursor'],
     ['/archive/ticks?limit=1000', 400, 'validation_failed'],
     ['/archive/run', 405, 'method_not_allowed'],

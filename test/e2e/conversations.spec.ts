@@ -95,7 +95,8 @@ describe('questions about documents', () => {
 
   it.each([
     ['/conversations/00000000-0000-4000-8000-000000000000', 404, 'conversation_not_found'],
-    ['/conversations/7', 400, 'bad_request'],
+    ['/conversations/7', 400, 'validation_failed'],
+    ['/conversations/7%00', 400, 'validation_failed'],
     ['/conversations?cursor=x', 400, 'invalid_cursor'],
     ['/conversations?limit=0', 400, 'validation_failed'],
     ['/conversations?documentId=a%00b', 400, 'validation_failed'],
