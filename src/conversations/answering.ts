@@ -19,8 +19,8 @@ export class Answering {
   async answer(question: string, passages: readonly AnsweringPassage[]): Promise<Answer | null> {
     const { llm } = this;
     if (!llm?.chatModel || passages.length === 0) return null;
-    const { text, model } = await llm.client.chat(llm.chatModel, prompt(question, passages));
-    return { text, model, sources: cited(text, passages) };
+    const answer = await llm.client.chat(llm.chatModel, prompt(question, passages));
+    return { ...answer, sources: cited(answer.text, passages) };
   }
 }
 

@@ -25,6 +25,9 @@ export class Answer {
   /** The `seq` of the passages that it cites, in the order in which it does. */
   @ApiProperty({ type: [Number] })
   readonly sources: readonly number[];
+  /** Why the text is not whole: the model came to its greatest length, or a filter stopped it; null: it is whole. */
+  @ApiProperty({ enum: ['length', 'filter', null], nullable: true, type: String })
+  readonly cutOff: 'length' | 'filter' | null;
 }
 
 /** A question about a document, with what was answered; the same in answers, lists and archives. */
@@ -56,8 +59,13 @@ export function toConversation(row: ConversationRow): Conversation {
     documentId: row.document_id,
     question: row.question,
     passages: JSON.parse(row.passages) as AnsweringPassage[],
-    answer: row.answer === null ? null : (JSON.parse(row.answer) as Answer),
+    answer: row.answer === null ? null : toAnswer(row.answer),
     askedAt: new Date(Number(row.created_at)).toISOString(),
     replica: row.replica,
   };
+}
+
+function toAnswer(json: string): Answer {
+  const answer = JSON.parse(json) as Omit<Answer, 'cutOff'> & Partial<Answer>;
+  return { ...answer, cutOff: answer.cutOff ?? null }; // older ones do not say
 }

@@ -23,7 +23,12 @@ export interface ChatMessage {
 export interface ChatAnswer {
   readonly text: string;
   readonly model: string;
+  /** Why the text is not all of it: the model stopped at its greatest `length`, or a `filter` stopped it; null: it is. */
+  readonly cutOff: CutOff;
 }
+
+/** Why an answer is not whole; null: it is. */
+export type CutOff = 'length' | 'filter' | null;
 
 /** Of one call. */
 export interface LlmCall {
@@ -38,6 +43,11 @@ interface Used<T> {
   readonly tokens: number;
 }
 
+const cutOffs = new Map<string, CutOff>([
+  ['length', 'length'],
+  ['content_filter', 'filter'],
+]);
+
 /** Failures of the server that a call survives; keys that rest or are refused do not count. */
 const RETRIES = 2;
 const FIRST_RETRY_PAUSE_MS = 200;
@@ -46,9 +56,9 @@ const DEFAULT_REST_MS = 10_000;
 
 /**
  * Chat and embeddings of an OpenAI-compatible server, with the keys of a pool: one lease for each
- * request, ended with it. A key that is answered 429 rests as long as it says (a second at least), one that is answered 401 or
- * 403 is out of use, and the next key is tried; other trouble is tried again a few times. When the
- * lease is lost, the request is aborted and begun anew.
+ * request, ended with it. A key that is answered 429 rests as long as it says (a second at least), one
+ * that is answered 401 or 403 is out of use, and the next key is tried; other trouble is tried again a
+ * few times. When the lease is lost, the request is aborted and begun anew.
  *
  * Both throw LlmUnavailableError, LlmRequestRefusedError, the pool's errors, LockUnavailableError or
  * the signal's reason. No message holds a key.
@@ -61,7 +71,7 @@ export class LlmClient {
     this.options = options;
   }
 
-  /** The answer to a chat, streamed; whole, or an error. */
+  /** The answer to a chat, streamed; to the end that the model has given it, or an error. */
   chat(model: string, messages: readonly ChatMessage[], call: LlmCall = {}): Promise<ChatAnswer> {
     let pieces = 0;
     return this.withKey(call.signal, async (client, signal) => {
@@ -76,7 +86,7 @@ export class LlmClient {
       );
       let text = '';
       let restarted = pieces > 0;
-      let isWhole = false;
+      let finish: string | null = null;
       let tokens = 0;
       for await (const chunk of stream) {
         const choice = chunk.choices[0];
@@ -87,11 +97,11 @@ export class LlmClient {
           call.onPiece?.(piece, restarted);
           restarted = false;
         }
-        if (choice?.finish_reason) isWhole = true;
+        finish = choice?.finish_reason ?? finish;
         tokens = chunk.usage?.total_tokens ?? tokens;
       }
-      if (!isWhole) throw new CutOffError();
-      return { value: { text, model }, tokens };
+      if (!finish) throw new BrokenOffError();
+      return { value: { text, model, cutOff: cutOffs.get(finish) ?? null }, tokens };
     });
   }
 
@@ -103,7 +113,7 @@ export class LlmClient {
         { signal },
       );
       const vectors = data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
-      if (vectors.length !== texts.length) throw new CutOffError();
+      if (vectors.length !== texts.length) throw new BrokenOffError();
       return { value: vectors, tokens: usage?.total_tokens ?? 0 };
     });
   }
@@ -196,9 +206,9 @@ export class LlmClient {
 }
 
 /** An answer that ends before its end. */
-class CutOffError extends Error {
+class BrokenOffError extends Error {
   constructor() {
-    super('the answer was cut off');
+    super('the answer broke off');
   }
 }
 

@@ -10,7 +10,12 @@ interface Answered {
   readonly id: string;
   readonly code?: string;
   readonly passages: readonly { readonly seq: number; readonly text: string }[];
-  readonly answer: { readonly text: string; readonly model: string; readonly sources: number[] };
+  readonly answer: {
+    readonly text: string;
+    readonly model: string;
+    readonly sources: number[];
+    readonly cutOff: string | null;
+  };
 }
 
 describe('a language model behind two replicas', () => {
@@ -59,11 +64,26 @@ describe('a language model behind two replicas', () => {
       text: 'Whales do [2], and only they [2][9].',
       model: 'small',
       sources: [body.passages[1]?.seq],
+      cutOff: null,
     });
     const read = await cluster.clients[1]?.send(`/conversations/${body.id}`);
     expect(read?.body).toEqual(body);
     const chat = stub.requests.find(({ path }) => path.endsWith('/chat/completions'));
     expect(JSON.stringify(chat?.body.messages)).toContain(body.passages[1]?.text);
+  });
+
+  it('says, and records, that an answer was cut off or filtered', async () => {
+    for (const [finish, cutOff] of [
+      ['length', 'length'],
+      ['content_filter', 'filter'],
+    ]) {
+      stub.treat = () => ({ kind: 'answer', text: 'Whales do', finish: finish as string });
+      const { status, body } = await ask('Who breathes air?');
+      expect(status).toBe(201);
+      expect(body.answer).toMatchObject({ text: 'Whales do', cutOff });
+      const read = await cluster.clients[1]?.send(`/conversations/${body.id}`);
+      expect(read?.body).toEqual(body);
+    }
   });
 
   it('never uses a key twice at once, over replicas', async () => {

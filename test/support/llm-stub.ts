@@ -22,6 +22,8 @@ export type StubAnswer =
       readonly afterMs?: number;
       readonly when?: Promise<unknown>;
       readonly text?: string;
+      /** Why the model ends there. @default 'stop' */
+      readonly finish?: string;
     }
   | { readonly kind: 'cut-off' };
 
@@ -128,8 +130,8 @@ export class LlmStub implements AsyncDisposable {
       if (response.destroyed) return;
       seen.endedAt = Date.now();
       if (path.endsWith('/embeddings')) return embeddings(body.input ?? [], response);
-      const text = answer.kind === 'answer' ? (answer.text ?? 'It is so [1].') : 'It is';
-      chat(text, answer.kind === 'cut-off', response);
+      if (answer.kind === 'cut-off') return chat('It is', null, response);
+      chat(answer.text ?? 'It is so [1].', answer.finish ?? 'stop', response);
     });
   }
 }
@@ -157,17 +159,18 @@ function vector(text: string): number[] {
   return numbers;
 }
 
-function chat(text: string, isCutOff: boolean, response: ServerResponse): void {
+/** `finish` null: the connection breaks before the end. */
+function chat(text: string, finish: string | null, response: ServerResponse): void {
   const send = (chunk: object) => response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const piece of text.match(/.{1,4}/gs) ?? []) {
     send({ choices: [{ index: 0, delta: { content: piece }, finish_reason: null }] });
   }
-  if (isCutOff) {
+  if (finish === null) {
     setTimeout(() => response.destroy(), 20);
     return;
   }
-  send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  send({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
   send({ choices: [], usage: { total_tokens: 100 } });
   response.end('data: [DONE]\n\n');
 }

@@ -55,10 +55,22 @@ describe('the client of a language model', () => {
     const pieces: string[] = [];
     const { client } = setUp()();
     const answer = await client.chat('small', hello, { onPiece: (piece) => pieces.push(piece) });
-    expect(answer).toEqual({ text: 'It is so [1].', model: 'small' });
+    expect(answer).toEqual({ text: 'It is so [1].', model: 'small', cutOff: null });
     expect(pieces.length).toBeGreaterThan(2);
     expect(pieces.join('')).toBe(answer.text);
     expect(stub.requests[0]).toMatchObject({ path: '/v1/chat/completions', key: keys[0] });
+  });
+
+  it.each([
+    ['length', 'length'],
+    ['content_filter', 'filter'],
+    ['stop', null],
+    ['eos_token', null], // a server's own word
+  ])('says of an answer that ends by "%s" whether it was cut off: %s', async (finish, cutOff) => {
+    stub.treat = () => ({ kind: 'answer', text: 'It is', finish });
+    const answer = await setUp()().client.chat('small', hello);
+    expect(answer).toEqual({ text: 'It is', model: 'small', cutOff });
+    expect(stub.requests).toHaveLength(1);
   });
 
   it('sends the one key that it holds, in one header, and no other', async () => {
