@@ -1,15 +1,9 @@
--- Claims a scheduled instant of a job, guarded by the fence of the job's lock.
+-- Claims a scheduled instant of a job, guarded by the fence of the job's lock. Comes after decimals.lua.
 -- KEYS[1] the job's mark, a hash of tick and fence; it never expires   KEYS[2] a key that never exists
 -- ARGV[1] tick in ms since the epoch  ARGV[2] fence  ARGV[3] 1: done, 0: only begun
 -- Returns 'claimed', 'done' (this tick or a later one was done) or 'stale' (a newer fence has claimed).
 local mark = redis.call('HMGET', KEYS[1], 'tick', 'fence')
 local lastTick, lastFence = mark[1] or '', mark[2] or ''
-
--- Decimal strings of any length: a fence may be longer than what a number holds exactly.
-local function below(a, b)
-  if #a ~= #b then return #a < #b end
-  return a < b
-end
 
 if (lastTick .. lastFence):find('[^0-9]') then
   return redis.error_reply('DOCLOCK the mark of this job holds something that is neither tick nor fence')

@@ -13,7 +13,7 @@ export interface RedisTickMarksOptions {
   readonly prefix?: string | undefined;
 }
 
-const claimTick = new LuaScript({ files: ['../../ticks/claim-tick.lua'] });
+const claimTick = new LuaScript({ files: ['./decimals.lua', '../../ticks/claim-tick.lua'] });
 
 /**
  * Marks in Redis, one hash per job that never expires. Use a server that persists and does not evict

@@ -22,9 +22,14 @@ export async function verdict<T>(
     return await command();
   } catch (cause) {
     if (cause instanceof LockError) throw cause;
-    const why = `Redis: ${(cause as Error).message}`;
-    throw new LockUnavailableError(name, why, { cause, mayHaveRun: !isRefusal(cause as Error) });
+    throw unavailable(name, cause as Error);
   }
+}
+
+/** What a command's error means. */
+export function unavailable(name: string | undefined, cause: Error): LockUnavailableError {
+  const mayHaveRun = !isRefusal(cause);
+  return new LockUnavailableError(name, `Redis: ${cause.message}`, { cause, mayHaveRun });
 }
 
 /** Whether nothing was done: an error in the middle of a script leaves what the script had written. */
