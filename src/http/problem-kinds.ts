@@ -28,6 +28,7 @@ export const PROBLEM_KINDS = {
   payload_too_large: { status: 413, title: 'The request body is too large' },
   uri_too_long: { status: 414, title: 'The address is too long' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
+  expectation_failed: { status: 417, title: 'The expectation cannot be met' },
   unprocessable: { status: 422, title: 'The request cannot be processed' },
   unreadable_document: { status: 422, title: 'The document cannot be read' },
   idempotency_key_reused: {

@@ -38,6 +38,12 @@ describe('what all responses have in common', () => {
     for (const [sent, status, code] of [
       ['GET / HTTP/1.1\r\nhost: a\r\nno colon\r\n\r\n', 400, 'bad_request'],
       [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
+      ['GET /documents HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'bad_request'],
+      [
+        'GET /documents HTTP/1.1\r\nhost: a\r\nexpect: x\r\nconnection: close\r\n\r\n',
+        417,
+        'expectation_failed',
+      ],
     ] as const) {
       const socket = connect(port, '127.0.0.1');
       socket.write(sent);
@@ -46,6 +52,20 @@ describe('what all responses have in common', () => {
       expect(head).toContain('content-type: application/problem+json');
       expect(head).toContain('x-served-by: replica-7');
       expect(JSON.parse(body)).toMatchObject({ status, code });
+    }
+  });
+
+  it('are as ever for HTTP/1.0 without a Host, and for who waits to be told to go on', async () => {
+    const port = Number(new URL(test.url).port);
+    const content = '{"title":"a","text":"t"}';
+    const put = `PUT /documents/on HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${content.length}\r\n\r\n${content}`;
+    for (const [sent, answer] of [
+      ['GET /health/live HTTP/1.0\r\n\r\n', /^HTTP\/1.1 200 /],
+      [put, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 /],
+    ] as const) {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(sent);
+      expect(await text(socket)).toMatch(answer);
     }
   });
 
