@@ -3,6 +3,7 @@ export { accessNotice } from './access/access-notice.js';
 export { Rules } from './access/route-rules.js';
 export { createAdapter } from './adapter.js';
 export { configureHttp } from './configure-http.js';
+export { cutText } from './cut-text.js';
 export { Drain } from './drain.js';
 export { HttpModule } from './http.module.js';
 export { PageQuery } from './page-query.dto.js';

@@ -116,6 +116,19 @@ documentsOverHttp((documents) => {
     expect(await search('blank', 'x')).toEqual([]);
   });
 
+  it('cuts no character of a title in two', async () => {
+    const title = `a${'😀'.repeat(199)}`; // 200 characters, 399 units
+    const kept = await api().post('/documents').send({ title, text: 'x' }).expect(201);
+    expect(kept.body).toMatchObject({ title });
+    const file = { filename: `${title}😀😀.txt`, contentType: 'text/plain' };
+    const cut = await api().post('/documents').attach('file', Buffer.from('x'), file).expect(201);
+    expect(cut.body).toMatchObject({ title });
+    await api()
+      .post('/documents')
+      .send({ title: `${title}😀`, text: 'x' })
+      .expect(400);
+  });
+
   it('takes a form with a title, and Markdown by its extension', async () => {
     const response = await api()
       .put('/documents/notes')

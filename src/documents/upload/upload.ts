@@ -1,3 +1,4 @@
+import { cutText } from '../../http/index.js';
 import { type DocumentMediaType } from './media-type.js';
 
 /** A document as it comes in. */
@@ -7,15 +8,12 @@ export interface Upload {
   readonly bytes: Uint8Array;
 }
 
-/** The longest title, in characters; a longer file name is cut. */
+/** The longest title, in characters (code points); a longer file name is cut. */
 export const MAX_TITLE_LENGTH = 200;
 
 /** A title without control characters and outer white space; `fallback` where nothing is left. */
 export function tidyTitle(given: string, fallback: string): string {
-  const tidy = given
-    .replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
-    .trim()
-    .slice(0, MAX_TITLE_LENGTH)
-    .trim();
+  const readable = given.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
+  const tidy = cutText(readable, MAX_TITLE_LENGTH).trim();
   return tidy === '' ? fallback : tidy;
 }
