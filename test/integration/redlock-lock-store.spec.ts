@@ -12,7 +12,7 @@ import type { RedisServer } from '../support/redis.js';
 import { MINUTE_MS, redlockNodes } from '../support/redlock.js';
 
 const raiseFence = new LuaScript({ files: ['../redlock/raise-fence.lua'] });
-const { servers, admins, ports, closers, open, keysLeft } = redlockNodes();
+const { servers, admins, ports, closers, open, openOnly, keysLeft } = redlockNodes();
 
 describe('RedlockLockStore keeps the contract', () => {
   let store: RedlockLockStore;
@@ -71,6 +71,48 @@ describe('on each node', () => {
     expect(await admin.expiretime('{lock:doc:1}:fence')).toBe(1893456000 + 86400);
     const text = readFileSync('src/lock/stores/redlock/raise-fence.lua', 'utf8');
     for (const word of [/-- .*KEYS/, /-- .*ARGV/, /-- Returns/]) expect(text).toMatch(word);
+  });
+});
+
+describe('a check of the nodes', () => {
+  it('finds nothing where all is well, and leaves nothing behind', async () => {
+    const store = await open();
+    expect(await store.check()).toEqual([]);
+    expect(await keysLeft('*')).toEqual([]);
+  });
+
+  it('says what may break locks, and on which node, also of one that is away', async () => {
+    const [first] = admins as [Redis];
+    const store = await openOnly([0, 1, 2]);
+    await first.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    try {
+      expect(await store.check()).toEqual([
+        expect.stringMatching(`node 127.0.0.1:${ports()[0]}: .*allkeys-lru.*Set it to noeviction`),
+        expect.stringMatching(/node 127.0.0.1:\d+: .*not ready.*Bring it back/),
+        expect.stringMatching(/node 127.0.0.1:\d+: .*not ready.*Bring it back/),
+      ]);
+    } finally {
+      await first.config('SET', 'maxmemory-policy', 'noeviction');
+    }
+  });
+
+  it('refuses a node whose user lacks rights, and names it', async () => {
+    const [first] = admins as [Redis];
+    const store = await open();
+    await first.call('ACL', 'SETUSER', 'default', '-pexpire');
+    try {
+      await expect(store.check()).rejects.toMatchObject({
+        code: 'LOCK_OPTIONS',
+        message: expect.stringMatching(`node 127.0.0.1:${ports()[0]}: .*lacks rights`),
+      });
+    } finally {
+      await first.call('ACL', 'SETUSER', 'default', '+pexpire');
+    }
+  });
+
+  it('has no verdict where too few nodes answer', async () => {
+    const store = await openOnly([0, 1]);
+    await expect(store.check()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
   });
 });
 

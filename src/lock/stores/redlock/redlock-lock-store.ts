@@ -14,6 +14,7 @@ import type {
 } from '../../core/lock-store.js';
 import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
 import { DEFAULT_LOCK_PREFIX } from '../redis/redis-lock-store.js';
+import { checkNodes } from './check-nodes.js';
 import { ExpiringMap } from './expiring-map.js';
 import { FreeHints } from './free-hints.js';
 import { heldByQuorum, median, quorumOf } from './holders.js';
@@ -91,6 +92,10 @@ export class RedlockLockStore implements LockStore {
     throw new LockOptionsError(
       `The Redlock nodes are not independent: ${found.map(([label, defect]) => `${label}: ${defect}`).join('; ')}. Give each its own Redis master, on a machine of its own, and let its user call INFO.`,
     );
+  }
+
+  check(): Promise<readonly string[]> {
+    return checkNodes(this.nodes);
   }
 
   async tryAcquire(

@@ -77,6 +77,11 @@ export class RedlockNode {
     );
   }
 
+  /** What may break locks on it, as the Redis store checks it, whether it votes or not. @throws, also after `timeoutMs` */
+  check(timeoutMs: number): Promise<readonly string[]> {
+    return withDeadline(this.store.check(), this.clock, timeoutMs);
+  }
+
   /** Asks it, if it votes. @throws in time where it does not, or gives no answer */
   vote<T>(send: (store: RedisLockStore) => Promise<T>): Promise<T> {
     return this.bounded(this.whenFit(() => send(this.store)));
