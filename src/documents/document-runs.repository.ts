@@ -106,12 +106,13 @@ export class DocumentRunsRepository {
   }
 
   /**
-   * Ends a run that found nothing new as ready, with the generation that is published.
+   * Ends a run that found nothing new as ready, with the generation that is published, and notes the
+   * model that has embedded it: documents of older versions do not tell.
    * @throws StaleFenceError, also when nothing is published
    */
-  async keep(id: string, fence: bigint): Promise<DocumentRecord> {
+  async keep(id: string, fence: bigint, embeddingModel: string): Promise<DocumentRecord> {
     const row = await this.guarded(id, fence)
-      .set({ ...idle, state: 'ready' })
+      .set({ ...idle, state: 'ready', embedding_model: embeddingModel })
       .where('generation', 'is not', null)
       .returningAll()
       .executeTakeFirst();

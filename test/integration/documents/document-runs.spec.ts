@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { type Database } from '../../../src/database/index.js';
 import { DocumentRunsRepository } from '../../../src/documents/document-runs.repository.js';
 import { DocumentsRepository } from '../../../src/documents/documents.repository.js';
 import { onBothDatabases } from '../../support/databases.js';
@@ -9,9 +10,10 @@ const made = { pages: 3, chunks: 7, processedHash: 'h', embeddingModel: 'm' };
 onBothDatabases('DocumentRunsRepository', (fixture) => {
   let documents: DocumentsRepository;
   let runs: DocumentRunsRepository;
+  let database: Database;
 
   beforeEach(async () => {
-    const database = await fixture.open();
+    database = await fixture.open();
     documents = new DocumentsRepository(database);
     runs = new DocumentRunsRepository(database);
     await documents.put('d', 10n, { title: 'T', mediaType: 'text/plain', bytes: Buffer.from('t') });
@@ -80,11 +82,13 @@ onBothDatabases('DocumentRunsRepository', (fixture) => {
     expect(await runs.begin('d', 13n, 'r')).toMatchObject({ errorCode: null, errorMessage: null });
   });
 
-  it('keeps the published generation when there is nothing new', async () => {
+  it('keeps the published generation when there is nothing new, and notes its model', async () => {
     await runs.begin('d', 11n, 'r');
     const published = await runs.publish('d', 11n, made);
+    await database.kysely.updateTable('documents').set({ embedding_model: null }).execute();
     await runs.begin('d', 12n, 'r');
-    expect(await runs.keep('d', 12n)).toMatchObject({
+    expect(await runs.keep('d', 12n, 'm')).toMatchObject({
+      embeddingModel: 'm',
       state: 'ready',
       generation: 11n,
       fence: 12n,
@@ -95,7 +99,7 @@ onBothDatabases('DocumentRunsRepository', (fixture) => {
 
   it('keeps nothing where nothing is published', async () => {
     await runs.begin('d', 11n, 'r');
-    await expect(runs.keep('d', 11n)).rejects.toMatchObject(stale);
+    await expect(runs.keep('d', 11n, 'm')).rejects.toMatchObject(stale);
   });
 
   it('a late report of a run that has ended changes nothing', async () => {
@@ -112,7 +116,7 @@ onBothDatabases('DocumentRunsRepository', (fixture) => {
       ['progress', (fence) => runs.progress('d', fence, { stage: 'embed', done: 1, total: 2 })],
       ['fail', (fence) => runs.fail('d', fence, { code: 'x', message: 'x' })],
       ['publish', (fence) => runs.publish('d', fence, made)],
-      ['keep', (fence) => runs.keep('d', fence)],
+      ['keep', (fence) => runs.keep('d', fence, 'm')],
     ];
 
     const events: [string, () => Promise<unknown>][] = [

@@ -85,7 +85,7 @@ export class Pipeline {
     if (document.processedHash === processedHash && (await this.isStored(document))) {
       await progress.settle();
       lease.assertHeld();
-      return { document: await this.runs.keep(id, fence), hasChanged: false };
+      return { document: await this.runs.keep(id, fence, model), hasChanged: false };
     }
 
     await enter('chunk');
