@@ -26,7 +26,7 @@ import { FormUpload } from './dto/form-upload.dto.js';
 import { JsonUpload } from './dto/json-upload.dto.js';
 import { readUpload } from './upload/read-upload.js';
 
-// One file of up to the body limit, and a title: a form is kept in memory.
+// One file (UPLOAD_LIMIT_MB, see the adapter) and a title: a form is kept in memory.
 const oneFile = FileInterceptor('file', {
   limits: {
     files: 1,
@@ -34,7 +34,6 @@ const oneFile = FileInterceptor('file', {
     parts: 2,
     fieldSize: 2_000,
     fieldNameSize: 100,
-    headerPairs: 20,
   },
 });
 
