@@ -172,7 +172,12 @@ describe('what makes no Redlock is refused', () => {
       message: expect.stringContaining('longestTtlMs'),
     });
     await store.tryAcquire('doc:1', 'token', MINUTE_MS);
-    const longer = [{ name: 'doc:1', token: 'token', ttlMs: 60_001 }];
-    expect(await store.renew(longer)).toEqual(['unknown']);
+    const renewals = [MINUTE_MS + 1, MINUTE_MS].map((ttlMs) => ({
+      name: 'doc:1',
+      token: 'token',
+      ttlMs,
+    }));
+    expect(await store.renew(renewals)).toEqual(['unknown', 'renewed']);
+    expect(await store.renew(renewals.slice(0, 1))).toEqual(['unknown']);
   });
 });

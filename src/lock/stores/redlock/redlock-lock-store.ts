@@ -131,11 +131,12 @@ export class RedlockLockStore implements LockStore {
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     // A longer one could not be kept: no verdict, as from a store that is away.
-    if (renewals.some(({ ttlMs }) => ttlMs > this.longestTtlMs)) {
-      return renewals.map(() => 'unknown');
-    }
-    const asked = this.nodes.map((node) => node.vote((store) => store.renew(renewals)));
-    return settleEarly(asked, (answers) => renewVerdict(answers, renewals.length));
+    const kept = renewals.filter(({ ttlMs }) => ttlMs <= this.longestTtlMs);
+    if (kept.length === 0) return renewals.map(() => 'unknown');
+    const asked = this.nodes.map((node) => node.vote((store) => store.renew(kept)));
+    const outcomes = await settleEarly(asked, (answers) => renewVerdict(answers, kept.length));
+    const byRenewal = new Map(kept.map((renewal, index) => [renewal, outcomes[index]]));
+    return renewals.map((renewal) => byRenewal.get(renewal) ?? 'unknown');
   }
 
   /** To all nodes, in order after what was sent before: a grant that comes late is deleted, too. */
