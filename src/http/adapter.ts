@@ -20,7 +20,7 @@ const maxParamLength = 1_000;
 export function createAdapter(config: AppConfig): FastifyAdapter {
   const errors = new ClientErrors(config.instanceId);
   const adapter = new FastifyAdapter({
-    http: { connectionsCheckingInterval, requireHostHeader: false }, // see refuseProtocolMistakes
+    http: { connectionsCheckingInterval, requireHostHeader: false }, // see refuseHeadMistakes
     keepAliveTimeout,
     requestTimeout,
     ...(config.http.trustProxy.length > 0 && { trustProxy: [...config.http.trustProxy] }),

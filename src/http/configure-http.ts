@@ -11,7 +11,7 @@ import { describeApi } from './api/describe-api.js';
 import { Drain } from './drain.js';
 import { useJsonBodies } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
-import { refuseProtocolMistakes } from './protocol-mistakes.js';
+import { refuseHeadMistakes } from './head-mistakes.js';
 import { RouteTable } from './route-table.js';
 import { sendProblem } from './send-problem.js';
 import { build } from './translate.js';
@@ -27,7 +27,7 @@ export async function configureHttp(app: NestFastifyApplication): Promise<void> 
   const fastify = app.getHttpAdapter().getInstance();
   const routes = new RouteTable();
 
-  refuseProtocolMistakes(fastify);
+  refuseHeadMistakes(fastify);
   await protect(app, config);
   fastify.addHook('onRoute', ({ path, method, config: { rules } = {} }) => {
     routes.add(path, method, rules);

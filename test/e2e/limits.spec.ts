@@ -268,6 +268,14 @@ describe('limits of a request', () => {
     expect((sent.body as { errors?: unknown }).errors).toBeUndefined();
   });
 
+  it('take 50 parameters in a query', async () => {
+    const ask = (count: number) => {
+      return api().get(`/documents?${Array.from({ length: count }, (_, n) => `k${n}`).join('&')}`);
+    };
+    expect(await ask(50)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(await ask(51)).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+  });
+
   it('count no values inside of strings', async () => {
     const marks = String.raw`say: "[{,\" `.repeat(2_000) + '\\';
     const sent = await api().put('/documents/marks').send({ title: '{"[,', text: marks });

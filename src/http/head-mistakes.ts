@@ -2,11 +2,15 @@ import { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { sendProblem } from './send-problem.js';
 import { build, type Translation } from './translate.js';
 
+// More than any route has; validation takes quadratic time in them.
+const maxParameters = 50;
+
 /**
- * Answers, as a problem, requests that HTTP/1.1 forbids or that want what nobody can do. Node would answer
- * them itself, without a body; so it is told to leave them to us (see also `requireHostHeader`).
+ * Answers, as a problem, what the head of a request shows to be wrong: too many query parameters, and what
+ * HTTP/1.1 forbids or nobody can do. Node would answer the latter itself, without a body; so it is told to
+ * leave them to us (see also `requireHostHeader`).
  */
-export function refuseProtocolMistakes(fastify: FastifyInstance): void {
+export function refuseHeadMistakes(fastify: FastifyInstance): void {
   const { server } = fastify;
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   fastify.addHook('onRequest', async (request, reply) => {
@@ -17,7 +21,10 @@ export function refuseProtocolMistakes(fastify: FastifyInstance): void {
   });
 }
 
-function mistakeOf({ headers, raw }: FastifyRequest): Translation | undefined {
+function mistakeOf({ headers, raw, url }: FastifyRequest): Translation | undefined {
+  if (url.split('&', maxParameters + 1).length > maxParameters) {
+    return build('bad_request', `At most ${maxParameters} parameters are taken in a query.`);
+  }
   if (raw.httpVersion !== '1.1') return undefined;
   if (headers.host === undefined) {
     return build('bad_request', 'The request has no Host header, which HTTP/1.1 demands.');
