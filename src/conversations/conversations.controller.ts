@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
-import { DocumentId } from '../documents/index.js';
+import { DocumentId, modelProblems } from '../documents/index.js';
 import { Answers, Problems, RecordId, Rules, TakesKey } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { Conversation } from './conversation.js';
@@ -26,12 +26,7 @@ export class ConversationsController {
     'embedder_changed',
     'database_unavailable',
     'vectors_unavailable',
-    'embedding_failed',
-    'llm_unavailable',
-    'llm_request_refused',
-    'key_pool_busy',
-    'key_pool_resting',
-    'key_pool_refused',
+    ...modelProblems,
     'lock_unavailable',
   )
   @Idempotent()

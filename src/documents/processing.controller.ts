@@ -18,6 +18,7 @@ import { Idempotent } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { AcceptedView, ProcessedView } from './dto/processed.view.js';
 import { SearchQuery } from './dto/search-query.dto.js';
+import { modelProblems } from './model-problems.js';
 import { ProcessingService } from './processing.service.js';
 import { type ProgressEvent, ProgressStream } from './progress-stream.js';
 import { SearchView } from './dto/search.view.js';
@@ -46,12 +47,7 @@ export class ProcessingController {
     'lease_lost',
     'database_unavailable',
     'vectors_unavailable',
-    'embedding_failed',
-    'llm_unavailable',
-    'llm_request_refused',
-    'key_pool_busy',
-    'key_pool_resting',
-    'key_pool_refused',
+    ...modelProblems,
   )
   @ApiHeader({
     name: 'Prefer',
@@ -92,12 +88,7 @@ export class ProcessingController {
     'embedder_changed',
     'database_unavailable',
     'vectors_unavailable',
-    'embedding_failed',
-    'llm_unavailable',
-    'llm_request_refused',
-    'key_pool_busy',
-    'key_pool_resting',
-    'key_pool_refused',
+    ...modelProblems,
     'lock_unavailable',
   )
   @Rules({ rate: 0.5 })
