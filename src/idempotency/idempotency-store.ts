@@ -47,7 +47,8 @@ export type BeginReply = 'begun' | 'stale' | IdempotencyRecord;
 /**
  * The port for what is known of idempotency keys. The mark of who works is a lock, not a record: a
  * record that is only begun blocks nobody, it tells what the key was first used for. Every method is
- * one atomic step; expired records do not exist, and what is only begun expires after BEGUN_LIFE_MS. Trouble is thrown, and never mistaken for an answer.
+ * one atomic step; expired records do not exist, and what is only begun expires after BEGUN_LIFE_MS.
+ * Trouble is thrown, and never mistaken for an answer.
  */
 export interface IdempotencyStore {
   /** The record of a key, or null. */

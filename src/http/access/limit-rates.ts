@@ -34,8 +34,8 @@ const windowMs = 60_000;
 const ipv6Subnet = 64;
 
 /**
- * Limits what one client (a token; without one, an address) may send to one route, or to where nothing is, in a minute: call it
- * after `guardRoutes`. @fastify/rate-limit rather than @nestjs/throttler: it refuses before the body is
+ * Limits what one client (a token; without one, an address) may send to one route, or to where nothing
+ * is, in a minute: call it after `guardRoutes`. @fastify/rate-limit rather than @nestjs/throttler: it refuses before the body is
  * read, and comes with a store in Redis, at one command a request. Limits protect the service and no
  * data, so while Redis gives no answer nothing is limited.
  */

@@ -2,7 +2,7 @@ import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, type Instant, plusMs, remainingMs } from './clock.js';
 import type { HoldStatistics } from './hold-statistics.js';
 import { HeldLease } from './lease.js';
-import type { LeaseDesk } from './lease-desk.js';
+import { CLOSING, type LeaseDesk } from './lease-desk.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
 import type { LockOptions } from './lock-options.js';
@@ -294,7 +294,5 @@ function ranOutOfTime(error: LockUnavailableError, options: LockOptions, timeout
 }
 
 function closedError(name: string): LockUnavailableError {
-  return new LockUnavailableError(name, 'this process is shutting down; ask another replica', {
-    mayHaveRun: false,
-  });
+  return new LockUnavailableError(name, CLOSING, { mayHaveRun: false });
 }

@@ -10,7 +10,7 @@ import { enterContext, heldInContext } from './lock-context.js';
 import type { LockEventBus } from './lock-events.js';
 import { nameFamily } from './lock-name.js';
 import { checkTtl, type LockOptions, resolveLockOptions } from './lock-options.js';
-import type { GrantStore, StoreCapabilities } from './lock-store.js';
+import type { GrantStore, StoreLives } from './lock-store.js';
 import { LockBusyError, LockOptionsError, LockReentryError } from './lock.errors.js';
 import { newProcessId, type Owner } from './owner-token.js';
 import { Tries } from './tries.js';
@@ -42,8 +42,7 @@ export interface GrantEngineOptions {
   /** Shown as the holder's label. */
   readonly label: string;
   readonly defaults: LockOptions;
-  /** The lives that the store can count. */
-  readonly lives: Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>;
+  readonly lives: StoreLives;
   readonly fences: FenceRule;
 }
 
@@ -60,7 +59,7 @@ export class GrantEngine {
 
   private readonly clock: Clock;
   private readonly fences: FenceRule;
-  private readonly lives: GrantEngineOptions['lives'];
+  private readonly lives: StoreLives;
 
   /** @throws LockOptionsError for a default TTL that the store cannot count */
   constructor({ store, clock, events, label, defaults, lives, fences }: GrantEngineOptions) {

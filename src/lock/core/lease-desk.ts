@@ -4,14 +4,15 @@ import type { FenceRule } from './fence-rule.js';
 import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
 import { checkBounds, checkTtl, driftMarginMs, type LockOptions } from './lock-options.js';
-import type { AcquireReply, GrantStore, StoreCapabilities } from './lock-store.js';
+import type { AcquireReply, GrantStore, StoreLives } from './lock-store.js';
 import type { LossCode } from './lock.errors.js';
 import { Watchdog } from './watchdog.js';
 import { withDeadline } from './with-deadline.js';
 
 type Granted = Extract<AcquireReply, { status: 'granted' }>;
 
-const CLOSING = 'this process is shutting down; ask another replica';
+/** Why nothing is granted after the shutdown has begun. */
+export const CLOSING = 'this process is shutting down; ask another replica';
 const LATE = 'the grant arrived with less than half of its TTL left and was given back';
 
 /** Keeps all leases of one engine from grant to release. */
@@ -30,7 +31,7 @@ export class LeaseDesk implements LeaseKeeper {
     private readonly clock: Clock,
     private readonly events: LockEventBus,
     private readonly fences: FenceRule,
-    private readonly lives: Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>,
+    private readonly lives: StoreLives,
     /** The work under a lease is over, after so many ms. */
     private readonly onClosed: (name: string, heldMs: number) => void,
   ) {
@@ -175,9 +176,8 @@ export class LeaseDesk implements LeaseKeeper {
       }
       return 'unknown';
     }
-    if (lease.outcome === 'not-held' && !lease.loss && this.isBefore(lease.deadline)) {
-      lease.foundGone();
-    }
+    const isMissed = lease.outcome === 'not-held' && !lease.loss;
+    if (isMissed && remainingMs(lease.deadline, this.clock.now()) > 0) lease.foundGone();
     this.undoLate(lease.attempt);
     return lease.outcome;
   }
@@ -185,10 +185,6 @@ export class LeaseDesk implements LeaseKeeper {
   /** A command of a lease's token may still be under way from the time of the grant. */
   private undoLate(attempt: Attempt): void {
     if (attempt.mayLeaveSomething) this.undo(attempt);
-  }
-
-  private isBefore(deadline: Instant): boolean {
-    return remainingMs(deadline, this.clock.now()) > 0;
   }
 
   private forget(lease: HeldLease): void {

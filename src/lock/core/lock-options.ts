@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS } from './clock.js';
-import type { StoreCapabilities } from './lock-store.js';
+import type { StoreLives } from './lock-store.js';
 import { LockOptionsError } from './lock.errors.js';
 
 /** How a lock is taken and held. Every duration is in milliseconds. */
@@ -90,10 +90,7 @@ export function checkBounds(name: keyof LockOptions, value: unknown): asserts va
 }
 
 /** @throws LockOptionsError where the store cannot count so short a life, or keep so long a one */
-export function checkTtl(
-  ttlMs: number,
-  { ttlStepMs, longestTtlMs = Infinity }: Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>,
-): void {
+export function checkTtl(ttlMs: number, { ttlStepMs, longestTtlMs = Infinity }: StoreLives): void {
   if (ttlMs < ttlStepMs) {
     throw new LockOptionsError(
       `ttlMs is ${ttlMs}, but the lock store counts lives in steps of ${ttlStepMs} ms. Make it at least that, or choose another store.`,

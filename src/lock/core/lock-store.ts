@@ -115,6 +115,9 @@ export interface StoreCapabilities {
   readonly longestTtlMs?: number | undefined;
 }
 
+/** The lives that a store can count, in ms. */
+export type StoreLives = Pick<StoreCapabilities, 'ttlStepMs' | 'longestTtlMs'>;
+
 /** A permit of a semaphore that somebody holds. */
 export interface PermitHolder {
   readonly token: string;

@@ -22,7 +22,7 @@ const TOKENS_IN_STOCK = 256;
 /**
  * What makes the tokens of one owner, each never used for two attempts, so that no reply can be mistaken
  * for another's. Their random characters come from a stock that is filled by one call for many: a call
- * for each, and its Buffer, cost more than half a command.
+ * for each, and its Buffer, cost the client a seventh of a lock.
  */
 export function tokensOf({ process, label }: Owner): () => string {
   const end = `.${process}.${encodeURIComponent(label).replaceAll('.', '%2E')}`;
