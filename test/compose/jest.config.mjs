@@ -1,11 +1,9 @@
-import base from '../../jest.config.mjs';
+import { run, testFiles } from '../../jest.config.mjs';
 
 /** `npm run test:compose`: apart from `npm test`, since it needs a Docker engine and minutes. */
-const { globalSetup: _none, ...rest } = base;
 export default {
-  ...rest,
-  rootDir: '../..',
+  ...run,
+  ...testFiles,
   testMatch: ['<rootDir>/test/compose/*.spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/'],
   maxWorkers: 1,
 };
