@@ -36,7 +36,7 @@ module.exports = {
       [
         node,
         '^src/lock/(?:core|stores)/',
-        'node_modules/(?:ioredis|@grpc|(?:@types/)?node-zookeeper-client)/',
+        'node_modules/(?:ioredis|@grpc|(?:@types/)?(?:node-zookeeper-client|pg))/',
       ],
       'a store knows the engine and its client library',
     ),

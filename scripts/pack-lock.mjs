@@ -22,6 +22,7 @@ const peers = {
   '@nestjs/schedule': '^12.0.0',
   ioredis: '^6.0.0',
   'node-zookeeper-client': '^1.1.3',
+  pg: '^8.11.0',
   'reflect-metadata': '^0.2.0',
   rxjs: '^7.8.0',
 };
@@ -41,7 +42,7 @@ try {
 
 /** Lays out the package's folder. */
 async function stage(directory) {
-  const wanted = /(?:\.js|\.d\.ts|\.lua|\.proto)$/;
+  const wanted = /(?:\.js|\.d\.ts|\.lua|\.proto|\.sql)$/;
   const files = (await listFiles(built)).filter((file) => wanted.test(file));
   if (!files.includes('index.js')) {
     throw new Error(`There is no built lock module in ${built}; run "npm run build" first.`);
@@ -100,6 +101,7 @@ async function manifest() {
       '@nestjs/schedule': { optional: true }, // for doclock/schedule only
       ioredis: { optional: true },
       'node-zookeeper-client': { optional: true }, // for the store zookeeper only
+      pg: { optional: true }, // for the store postgres only
     },
   };
 }

@@ -89,7 +89,7 @@ async function lockOptions(
 }
 
 function lockStoreOption(config: AppConfig, clients: RedisClients): LockStoreOption {
-  const { lock, redisWait, redlock, etcd, zookeeper } = config;
+  const { lock, redisWait, redlock, etcd, zookeeper, databaseUrl } = config;
   const { store, prefix, ttlMs, commandTimeoutMs: callTimeoutMs } = lock;
   switch (store) {
     case 'redis':
@@ -119,6 +119,8 @@ function lockStoreOption(config: AppConfig, clients: RedisClients): LockStoreOpt
       const servers = zookeeper?.servers.join() ?? '';
       return { kind: store, servers, ttlMs, prefix, callTimeoutMs };
     }
+    case 'postgres':
+      return { kind: store, url: databaseUrl ?? undefined, queryTimeoutMs: callTimeoutMs };
     case 'memory':
       return { kind: store };
   }

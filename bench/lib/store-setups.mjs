@@ -1,4 +1,5 @@
 import { startEtcd } from '../../test/support/etcd.ts';
+import { startPostgres } from '../../test/support/postgres.ts';
 import { startRedisCluster } from '../../test/support/redis-cluster.ts';
 import { startRedis } from '../../test/support/redis.ts';
 import { startPrimary, startReplicaOf } from '../../test/support/replication.ts';
@@ -88,6 +89,15 @@ export const storeSetups = [
         breakOne: () => nodes[0].kill(),
         stop: stopAll(nodes),
       };
+    },
+  },
+  {
+    id: 'postgres',
+    title: 'postgres',
+    servers: 'one, without fsync',
+    async start() {
+      const postgres = await startPostgres();
+      return { connect: { kind: 'postgres', url: postgres.url }, stop: () => postgres.stop() };
     },
   },
   {

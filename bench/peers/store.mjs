@@ -32,7 +32,7 @@ async function release(lease) {
   return lease !== null;
 }
 
-async function optionOf({ kind, port, ports, nodes, endpoints, servers }) {
+async function optionOf({ kind, port, ports, nodes, endpoints, servers, url }) {
   switch (kind) {
     case 'redis':
     case 'redis-wait':
@@ -49,6 +49,8 @@ async function optionOf({ kind, port, ports, nodes, endpoints, servers }) {
     }
     case 'etcd':
       return { kind, endpoints };
+    case 'postgres':
+      return { kind, url };
     case 'zookeeper':
       return { kind, servers };
     default:

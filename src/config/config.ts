@@ -31,7 +31,8 @@ export type RedisAddress =
     };
 
 /** Where locks live. */
-export type LockStoreKind = 'memory' | 'redis' | 'redis-wait' | 'redlock' | 'etcd' | 'zookeeper';
+export type LockStoreKind =
+  'memory' | 'redis' | 'redis-wait' | 'redlock' | 'etcd' | 'zookeeper' | 'postgres';
 
 /** An OpenAI-compatible server and the keys to it, which all replicas share. */
 export interface LlmConfig {

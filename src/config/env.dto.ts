@@ -67,7 +67,7 @@ export class Env {
   DATABASE_URL: string | undefined = undefined;
 
   @IfSet()
-  @OneOf('memory', 'redis', 'redis-wait', 'redlock', 'etcd', 'zookeeper')
+  @OneOf('memory', 'redis', 'redis-wait', 'redlock', 'etcd', 'zookeeper', 'postgres')
   LOCK_STORE: string | undefined = undefined;
 
   @IfSet()

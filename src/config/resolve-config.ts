@@ -91,6 +91,7 @@ function mismatches(env: Env): string[] {
     ...redisWaitMismatches(env),
     ...redlockMismatches(env),
     ...coordinatorMismatches(env),
+    ...postgresLockMismatches(env),
     ...llmMismatches(env),
   ];
   const redisSettings = (['REDIS_URL', 'REDIS_SENTINELS', 'REDIS_CLUSTER_NODES'] as const).filter(
@@ -167,4 +168,11 @@ function deepFreeze<T extends object>(value: T): T {
     if (typeof part === 'object' && part !== null) deepFreeze(part);
   }
   return Object.freeze(value);
+}
+
+function postgresLockMismatches(env: Env): string[] {
+  if (env.LOCK_STORE !== 'postgres' || env.DATABASE_URL) return [];
+  return [
+    'LOCK_STORE is "postgres", but nothing says where PostgreSQL is: locks live in the database of the service. Set DATABASE_URL.',
+  ];
 }

@@ -59,6 +59,10 @@ export {
   ZookeeperLockStore,
   type ZookeeperLockStoreOptions,
 } from './stores/zookeeper/zookeeper-lock-store.js';
+export {
+  PostgresLockStore,
+  type PostgresLockStoreOptions,
+} from './stores/postgres/postgres-lock-store.js';
 export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
 export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
 export { RedlockLockStore } from './stores/redlock/redlock-lock-store.js';

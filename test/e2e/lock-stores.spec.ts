@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { DocumentsClient } from '../support/documents-client.js';
 import { startRedis } from '../support/redis.js';
 import { canReplicate, startPrimary, startReplicaOf } from '../support/replication.js';
+import { startPostgres } from '../support/postgres.js';
 import { startEtcd } from '../support/etcd.js';
 import { eventually } from '../support/eventually.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -51,6 +52,13 @@ const stores = [
     start: async (): Promise<Servers> => {
       const etcd = await startEtcd();
       return { settings: { ETCD_ENDPOINTS: etcd.endpoints.join() }, stop: () => etcd.stop() };
+    },
+  },
+  {
+    store: 'postgres',
+    start: async (): Promise<Servers> => {
+      const postgres = await startPostgres();
+      return { settings: { DATABASE_URL: postgres.url }, stop: () => postgres.stop() };
     },
   },
   {

@@ -4,7 +4,7 @@ export type AcquireReply =
       readonly status: 'granted';
       /** Strictly greater than every fence granted before under this name. */
       readonly fence: bigint;
-      /** The store's own clock at the grant, in ms since the Unix epoch. */
+      /** The store's own clock at the grant, in whole ms since the Unix epoch. */
       readonly storeTimeMs: number;
       /** Which of several things was granted, where the store gives one of several (a pool's member). */
       readonly permit?: string | undefined;

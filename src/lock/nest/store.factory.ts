@@ -2,6 +2,10 @@ import type { LockStore } from '../core/lock-store.js';
 import { LockOptionsError } from '../core/lock.errors.js';
 import { EtcdLockStore, type EtcdLockStoreOptions } from '../stores/etcd/etcd-lock-store.js';
 import { MemoryLockStore } from '../stores/memory/memory-lock-store.js';
+import {
+  PostgresLockStore,
+  type PostgresLockStoreOptions,
+} from '../stores/postgres/postgres-lock-store.js';
 import { RedlockLockStore } from '../stores/redlock/redlock-lock-store.js';
 import type { RedlockLockStoreOptions } from '../stores/redlock/redlock-options.js';
 import {
@@ -44,6 +48,11 @@ interface ZookeeperStoreOption extends ZookeeperLockStoreOptions {
   readonly kind: 'zookeeper';
 }
 
+/** Locks in a PostgreSQL database. Needs the package pg. */
+interface PostgresStoreOption extends PostgresLockStoreOptions {
+  readonly kind: 'postgres';
+}
+
 /** Where locks live: a store of this package by its kind, or any store that passes the contract suite. */
 export type LockStoreOption =
   | MemoryStoreOption
@@ -52,6 +61,7 @@ export type LockStoreOption =
   | RedlockStoreOption
   | EtcdStoreOption
   | ZookeeperStoreOption
+  | PostgresStoreOption
   | LockStore;
 
 /** Makes the store that an option describes. @throws LockOptionsError for what cannot be one */
@@ -70,9 +80,11 @@ export function createLockStore(option: LockStoreOption): LockStore {
       return new EtcdLockStore(option);
     case 'zookeeper':
       return new ZookeeperLockStore(option);
+    case 'postgres':
+      return new PostgresLockStore(option);
     default:
       throw new LockOptionsError(
-        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'redlock', clients }, { kind: 'etcd', endpoints }, { kind: 'zookeeper', servers } or a LockStore.`,
+        `The lock store ${describe(option)} is unknown. Pass { kind: 'memory' }, { kind: 'redis', client }, { kind: 'redis-wait', client }, { kind: 'redlock', clients }, { kind: 'etcd', endpoints }, { kind: 'zookeeper', servers }, { kind: 'postgres', url } or a LockStore.`,
       );
   }
 }

@@ -11,6 +11,8 @@ export interface StoreTerms {
   readonly direct: boolean;
   /** For servers that are to live by another clock than the machine's; undefined where clocks cannot be moved here. */
   readonly clock: SteppedClock | undefined;
+  /** Of the documents' database; undefined where that is a file. */
+  readonly databaseUrl: string | undefined;
   readonly journal: Journal;
   /** Notes what ends something that was started: done in the reverse order, also where the start fails later. */
   readonly atEnd: (end: () => Promise<unknown>) => void;

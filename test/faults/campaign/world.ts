@@ -99,21 +99,22 @@ export class World implements Breakable, AsyncDisposable {
     else this.ends.push(async () => shift[Symbol.asyncDispose]());
     const stepper = async () => (typeof shift === 'string' ? undefined : shift.stepper());
 
-    this.store = await stores[store]({
-      replicas,
-      direct,
-      clock: await stepper(),
-      journal: this.journal,
-      atEnd: (end) => this.ends.push(end),
-    });
     if (database === 'postgres') {
       this.postgres = await startPostgres();
       this.ends.push(() => this.postgres?.stop() ?? Promise.resolve());
     }
+    const url = await this.postgres?.createDatabase();
+    this.store = await stores[store]({
+      replicas,
+      direct,
+      clock: await stepper(),
+      databaseUrl: url,
+      journal: this.journal,
+      atEnd: (end) => this.ends.push(end),
+    });
     const dataDir = join(this.folder, 'data');
     await mkdir(dataDir);
     if (database === 'sqlite') await this.mountDisk(dataDir);
-    const url = await this.postgres?.createDatabase();
     this.database = await Database.open({ dataDir, ...(url !== undefined && { url }) });
     this.ends.push(() => this.database.close());
     await installAudit(this.database);

@@ -56,7 +56,7 @@ export class PostgresLockStore implements LockStore {
     ]);
     if (rows[0]) {
       const { fence, time } = rows[0];
-      return { status: 'granted', fence: BigInt(fence), storeTimeMs: Number(time) / 1000 };
+      return { status: 'granted', fence: BigInt(fence), storeTimeMs: Math.floor(time / 1000) };
     }
     const holder = await this.inspect(name);
     const remainingMs = holder ? holder.remainingMs : 0; // it has just ended

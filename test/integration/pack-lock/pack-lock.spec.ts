@@ -17,6 +17,7 @@ const optionalPeers = [
   '@nestjs/schedule',
   'ioredis',
   'node-zookeeper-client',
+  'pg',
 ];
 
 // The compiler has to share the machine with the other tests.

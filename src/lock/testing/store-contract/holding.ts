@@ -35,7 +35,9 @@ export const holding: readonly ContractCase[] = [
     async verify({ store }) {
       const [name, token] = [newName(), newToken()];
       assert.equal(await store.inspect(name), null);
-      const fence = fenceOf(await store.tryAcquire(name, token, TTL_MS));
+      const reply = await store.tryAcquire(name, token, TTL_MS);
+      const fence = fenceOf(reply);
+      assert.ok(reply.status === 'granted' && Number.isInteger(reply.storeTimeMs));
       const stored = await store.inspect(name);
       assert.equal(stored?.token, token);
       assert.equal(stored?.fence, fence);

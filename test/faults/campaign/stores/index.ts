@@ -3,6 +3,7 @@ import { startEtcdWorld } from './etcd.js';
 import { startClusterWorld } from './redis-cluster.js';
 import { startSentinelWorld } from './redis-sentinel.js';
 import { startRedisWaitWorld } from './redis-wait.js';
+import { startPostgresWorld } from './postgres.js';
 import { startRedisWorld } from './redis.js';
 import { startRedlockWorld } from './redlock.js';
 import { startZookeeperWorld } from './zookeeper.js';
@@ -14,6 +15,7 @@ export const stores = {
   'redis-cluster': startClusterWorld,
   'redis-wait': startRedisWaitWorld,
   redlock: startRedlockWorld,
+  postgres: startPostgresWorld,
   etcd: startEtcdWorld,
   zookeeper: startZookeeperWorld,
 } satisfies Readonly<Record<string, StartStore>>;
