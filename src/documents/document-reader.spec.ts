@@ -28,16 +28,19 @@ const running: DocumentRecord = {
   replica: 'b',
 };
 
-/** A reader of one document whose row is, look by look, what the test says. */
-function reading(rows: (DocumentRecord | null)[], lock: { fence: bigint } | null | Error) {
-  const documents = { find: async () => (rows.length > 1 ? rows.shift() : rows[0]) };
+/** What is read of one document whose row is, look by look, what the test says. */
+async function reading(rows: (DocumentRecord | null)[], lock: { fence: bigint } | null | Error) {
+  const documents = {
+    findAll: async () => [rows.length > 1 ? rows.shift() : rows[0]].filter((row) => row !== null),
+  };
   const locks = {
     inspect: async () => {
       if (lock instanceof Error) throw lock;
       return lock;
     },
   };
-  return new DocumentReader(documents as never, locks as never).peek('a');
+  const reader = new DocumentReader(documents as never, locks as never);
+  return (await reader.readAll(['a'])).get('a') ?? null;
 }
 
 describe('the state that is shown of a document', () => {

@@ -18,30 +18,37 @@ export class DocumentReader {
 
   /** One query, and one look at the lock while the document is being processed. @throws DocumentNotFoundError */
   async read(id: string): Promise<DocumentView> {
-    const view = await this.peek(id);
+    const view = (await this.readAll([id])).get(id);
     if (!view) throw new DocumentNotFoundError(id);
     return view;
   }
 
-  /** The same, with null for a document that is not there. */
-  async peek(id: string): Promise<DocumentView | null> {
-    const record = await this.documents.find(id);
-    return record && this.view(record);
+  /** Those of the documents that are there, by id: two queries at most, and a look at each lock under which one is processed. */
+  async readAll(ids: readonly string[]): Promise<Map<string, DocumentView>> {
+    const views = await this.views(await this.documents.findAll(ids));
+    return new Map(views.map((view) => [view.id, view]));
   }
 
   /** The newest documents first. @throws InvalidCursorError */
   async list(part: PagePart): Promise<DocumentListView> {
     const { items, nextCursor } = await this.documents.list(part);
-    const views = await Promise.all(items.map((record) => this.view(record)));
-    return { items: views.filter((view) => view !== null), nextCursor };
+    return { items: await this.views(items), nextCursor };
   }
 
-  private async view(record: DocumentRecord): Promise<DocumentView | null> {
-    if (await this.workerLives(record)) return toView(record, false);
-    // The run may have ended between the two looks; only a row that still says the same is abandoned.
-    const again = await this.documents.find(record.id);
-    const isAbandoned = again?.state === 'processing' && again.fence === record.fence;
-    return again && toView(again, isAbandoned);
+  /** In the order of the records. */
+  private async views(records: readonly DocumentRecord[]): Promise<DocumentView[]> {
+    const isAlive = await Promise.all(records.map((record) => this.workerLives(record)));
+    const doubtful = records.filter((_, index) => !isAlive[index]).map(({ id }) => id);
+    if (doubtful.length === 0) return records.map((record) => toView(record, false));
+    // A run may have ended between the two looks; only a row that still says the same is abandoned.
+    const rows = await this.documents.findAll(doubtful);
+    const again = new Map(rows.map((row) => [row.id, row]));
+    return records.flatMap((record, index) => {
+      if (isAlive[index]) return [toView(record, false)];
+      const now = again.get(record.id);
+      if (now === undefined) return []; // deleted in between
+      return [toView(now, now.state === 'processing' && now.fence === record.fence)];
+    });
   }
 
   private async workerLives({ id, state, fence }: DocumentRecord): Promise<boolean> {

@@ -29,3 +29,25 @@ export class MissingFileError extends Error {
     this.name = 'MissingFileError';
   }
 }
+
+/** A client follows as many documents as one client may. */
+export class StreamLimitError extends Error {
+  readonly code = 'stream_limit';
+
+  constructor(max: number) {
+    super(`One client may have ${max} event streams at once. Close one, and open this one then.`);
+    this.name = 'StreamLimitError';
+  }
+}
+
+/** The replica has as many event streams as it may. */
+export class StreamsFullError extends Error {
+  readonly code = 'streams_full';
+
+  constructor() {
+    super(
+      'This replica has as many event streams as it takes. Look at the document itself instead.',
+    );
+    this.name = 'StreamsFullError';
+  }
+}

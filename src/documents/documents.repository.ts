@@ -118,6 +118,17 @@ export class DocumentsRepository {
     return row === undefined ? null : toRecord(row);
   }
 
+  /** Those of the documents that are there, in any order; up to a few hundred ids. */
+  async findAll(ids: readonly string[]): Promise<DocumentRecord[]> {
+    const rows = await this.database.kysely
+      .selectFrom('documents')
+      .selectAll()
+      .where('id', 'in', ids)
+      .where('deleted', '=', 0n)
+      .execute();
+    return rows.map(toRecord);
+  }
+
   /**
    * Up to `limit` documents, newest first. @throws InvalidCursorError
    */

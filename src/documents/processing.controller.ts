@@ -9,11 +9,12 @@ import {
   Req,
   Res,
   Sse,
+  SseSignal,
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
-import { Answers, AnswersAs, Problems, Rules, TakesKey } from '../http/index.js';
+import { Answers, AnswersAs, clientOf, Problems, Rules, TakesKey } from '../http/index.js';
 import { Idempotent } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { AcceptedView, ProcessedView } from './dto/processed.view.js';
@@ -24,6 +25,9 @@ import { type ProgressEvent, ProgressStream } from './progress-stream.js';
 import { SearchView } from './dto/search.view.js';
 import { SearchService } from './search.service.js';
 import { wantsAsync } from './dto/prefer.js';
+
+/** Characters of events for a client that reads none of them; about a hundred, then the connection is cut. */
+const MAX_PENDING_EVENTS = 64 * 1024;
 
 /** What is done with documents. */
 @Controller('documents/:id')
@@ -71,14 +75,16 @@ export class ProcessingController {
     return { status: 'accepted', id };
   }
 
-  @Sse('events')
+  @Sse('events', { maxPendingDataLength: MAX_PENDING_EVENTS })
   @AnswersAs('text/event-stream', 'Every change of the document as an event.')
-  @Problems('document_not_found', 'database_unavailable')
+  @Problems('document_not_found', 'stream_limit', 'streams_full', 'database_unavailable')
   events(
     @Param() { id }: DocumentId,
-    @Req() { method }: FastifyRequest,
+    @Req() request: FastifyRequest,
+    @SseSignal() ended: AbortSignal,
   ): Promise<Observable<ProgressEvent>> {
-    return this.progress.watch(id, { isOnce: method === 'HEAD' });
+    const isOnce = request.method === 'HEAD';
+    return this.progress.watch(id, { client: clientOf(request), ended, isOnce });
   }
 
   @Get('search')

@@ -1,24 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { DocumentNotFoundError } from './documents.errors.js';
+import { DocumentNotFoundError, StreamLimitError, StreamsFullError } from './documents.errors.js';
 import { type DocumentView } from './dto/document.view.js';
 import { type ProgressEvent, ProgressStream } from './progress-stream.js';
 
-/** A reader whose one document is what the test says; null: there is none. */
+/** A reader of documents that are all as the test says; null: there are none. */
 class ScriptedReader {
   document: Partial<DocumentView> | null = { state: 'uploaded' };
   error: Error | undefined;
-  looks = 0;
+  /** The ids of each look. */
+  readonly looks: (readonly string[])[] = [];
 
-  async peek(): Promise<DocumentView | null> {
-    this.looks += 1;
+  async readAll(ids: readonly string[]): Promise<Map<string, DocumentView>> {
+    this.looks.push(ids);
     if (this.error) throw this.error;
-    return this.document as DocumentView | null;
+    const { document } = this;
+    return new Map(document ? ids.map((id) => [id, document as DocumentView]) : []);
   }
 
   async read(id: string): Promise<DocumentView> {
-    if (!this.document) throw new DocumentNotFoundError(id);
-    return this.document as DocumentView;
+    const view = (await this.readAll([id])).get(id);
+    if (!view) throw new DocumentNotFoundError(id);
+    return view;
   }
 }
 
@@ -28,7 +31,7 @@ describe('the stream of a document’s progress', () => {
   let stream: ProgressStream;
 
   beforeEach(() => {
-    jest.useFakeTimers();
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     Logger.overrideLogger(false);
     reader = new ScriptedReader();
     shutdown = new AbortController();
@@ -39,16 +42,20 @@ describe('the stream of a document’s progress', () => {
     jest.useRealTimers();
   });
 
-  const watch = async (id = 'a') => {
+  const watch = async (id = 'a', client = 'somebody') => {
     const events: ProgressEvent[] = [];
     let isOver = false;
-    const changes = await stream.watch(id);
+    const response = new AbortController();
+    const changes = await stream.watch(id, { client, ended: response.signal, isOnce: false });
     const subscription = changes.subscribe({
       next: (event) => events.push(event),
       complete: () => (isOver = true),
     });
     return {
-      leave: () => subscription.unsubscribe(),
+      leave: () => {
+        subscription.unsubscribe();
+        response.abort();
+      },
       isOver: () => isOver,
       states: () => events.map(({ type, data }) => ('state' in data ? data.state : type)),
     };
@@ -59,7 +66,7 @@ describe('the stream of a document’s progress', () => {
     await jest.advanceTimersByTimeAsync(600);
     const two = await watch();
     await jest.advanceTimersByTimeAsync(2_000);
-    expect(reader.looks).toBe(6);
+    expect(reader.looks.length).toBe(6);
     expect(two.states()).toEqual(['uploaded']);
     reader.document = { state: 'processing' };
     await jest.advanceTimersByTimeAsync(500);
@@ -69,13 +76,42 @@ describe('the stream of a document’s progress', () => {
     expect(stream.watchedDocuments).toBe(1);
     two.leave();
     expect(stream.watchedDocuments).toBe(0);
-    const looks = reader.looks;
+    const looks = reader.looks.length;
     await jest.advanceTimersByTimeAsync(5_000);
-    expect(reader.looks).toBe(looks);
+    expect(reader.looks.length).toBe(looks);
     const three = await watch();
     await jest.advanceTimersByTimeAsync(0);
     expect(three.states()).toEqual(['processing']);
     three.leave();
+  });
+
+  it('looks at all watched documents together, a hundred at a time', async () => {
+    const watchers = await Promise.all(
+      Array.from({ length: 250 }, (_, i) => watch(`d${i}`, `c${i}`)),
+    );
+    reader.looks.length = 0;
+    reader.document = { state: 'processing' };
+    await jest.advanceTimersByTimeAsync(500);
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    expect(reader.looks.map((ids) => ids.length)).toEqual([100, 100, 50]);
+    expect(new Set(reader.looks.flat()).size).toBe(250);
+    const seen = watchers.map((watcher) => watcher.states().join());
+    expect(new Set(seen)).toEqual(new Set(['uploaded,processing']));
+    for (const watcher of watchers) watcher.leave();
+  });
+
+  it('is refused to a client that has 100 already, and to everybody beyond 2 000', async () => {
+    const streams = await Promise.all(
+      Array.from({ length: 2_000 }, (_, i) => watch('a', `client ${Math.floor(i / 100)}`)),
+    );
+    await expect(watch('a', 'client 3')).rejects.toThrow(StreamLimitError);
+    await expect(watch('a', 'another')).rejects.toThrow(StreamsFullError);
+    streams[0]?.leave();
+    const late = await watch('a', 'another');
+    await expect(watch('a', 'client 0')).rejects.toThrow(StreamsFullError);
+    for (const each of [...streams, late]) each.leave();
+    (await watch('a', 'client 3')).leave();
   });
 
   it('survives a query that fails', async () => {
@@ -117,6 +153,6 @@ describe('the stream of a document’s progress', () => {
     expect(watcher.states()).toEqual(['uploaded', 'deleted']);
     expect(watcher.isOver()).toBe(true);
     expect(stream.watchedDocuments).toBe(0);
-    await expect(stream.watch('a')).rejects.toThrow(DocumentNotFoundError);
+    await expect(watch()).rejects.toThrow(DocumentNotFoundError);
   });
 });

@@ -1,25 +1,10 @@
-import { Injectable, Logger } from '@nestjs/common';
-import {
-  catchError,
-  distinctUntilChanged,
-  EMPTY,
-  exhaustMap,
-  finalize,
-  identity,
-  from,
-  map,
-  merge,
-  Observable,
-  share,
-  ReplaySubject,
-  take,
-  takeUntil,
-  takeWhile,
-  timer,
-} from 'rxjs';
+import { Injectable } from '@nestjs/common';
+import { identity, map, merge, Observable, share, take, takeUntil, takeWhile, timer } from 'rxjs';
 import { Drain } from '../http/index.js';
 import { DocumentReader } from './document-reader.js';
 import { type DocumentView } from './dto/document.view.js';
+import { StreamSlots } from './stream-slots.js';
+import { WatchedDocuments } from './watched-documents.js';
 
 /** One event of a document's stream. */
 export interface ProgressEvent {
@@ -27,44 +12,54 @@ export interface ProgressEvent {
   readonly data: DocumentView | Record<string, never>;
 }
 
-const pollMs = 500;
+/** Who watches, and how. */
+export interface Watcher {
+  /** For whom the stream counts. */
+  readonly client: string;
+  /** Aborts when the response has ended, however it did. */
+  readonly ended: AbortSignal;
+  /** Whether the document as it is will do. */
+  readonly isOnce: boolean;
+}
+
 // Proxies cut connections that stay silent for a minute.
 const pingMs = 15_000;
 
-/**
- * Follows documents for as many watchers as there are: one query every 500 ms per watched document
- * and replica, whichever replica does the work.
- */
+/** Follows documents for their watchers, whichever replica does the work. */
 @Injectable()
 export class ProgressStream {
-  private readonly logger = new Logger(ProgressStream.name);
-  private readonly watched = new Map<string, Observable<DocumentView | null>>();
+  private readonly slots = new StreamSlots();
+  private readonly documents: WatchedDocuments;
   private readonly stop: Observable<void>;
 
   constructor(
     private readonly reader: DocumentReader,
     drain: Drain,
   ) {
-    this.stop = new Observable((subscriber) => {
+    this.documents = new WatchedDocuments(reader);
+    this.stop = new Observable<void>((subscriber) => {
       const abort = () => subscriber.next();
       if (drain.signal.aborted) abort();
       else drain.signal.addEventListener('abort', abort, { once: true });
       return () => drain.signal.removeEventListener('abort', abort);
-    });
+    }).pipe(share());
   }
 
   /**
    * The document as it is and (unless `isOnce`) every change of it, until it is deleted, the watcher
    * leaves or the process shuts down.
-   * @throws DocumentNotFoundError
+   * @throws DocumentNotFoundError, StreamLimitError, StreamsFullError
    */
-  async watch(id: string, { isOnce = false } = {}): Promise<Observable<ProgressEvent>> {
-    await this.reader.read(id);
-    const changes = this.changes(id).pipe(
-      map((view): ProgressEvent =>
-        view ? { type: 'progress', data: view } : { type: 'deleted', data: {} },
-      ),
-    );
+  async watch(id: string, { client, ended, isOnce }: Watcher): Promise<Observable<ProgressEvent>> {
+    this.slots.take(client, ended);
+    const known = this.documents.has(id) ? null : await this.reader.read(id);
+    const changes = this.documents
+      .changes(id, known)
+      .pipe(
+        map((view): ProgressEvent =>
+          view ? { type: 'progress', data: view } : { type: 'deleted', data: {} },
+        ),
+      );
     const pings = timer(pingMs, pingMs).pipe(
       map((): ProgressEvent => ({ type: 'ping', data: {} })),
     );
@@ -77,32 +72,6 @@ export class ProgressStream {
 
   /** How many documents are being polled. */
   get watchedDocuments(): number {
-    return this.watched.size;
-  }
-
-  private changes(id: string): Observable<DocumentView | null> {
-    const shared = this.watched.get(id) ?? this.poll(id);
-    this.watched.set(id, shared);
-    return shared;
-  }
-
-  private poll(id: string): Observable<DocumentView | null> {
-    return timer(0, pollMs).pipe(
-      exhaustMap(() =>
-        from(this.reader.peek(id)).pipe(catchError((error) => this.skip(id, error))),
-      ),
-      distinctUntilChanged((before, now) => JSON.stringify(before) === JSON.stringify(now)),
-      finalize(() => this.watched.delete(id)),
-      share({
-        connector: () => new ReplaySubject(1), // who joins later begins with the present state
-        resetOnRefCountZero: true,
-      }),
-    );
-  }
-
-  /** A query that fails costs one event; the watchers stay. */
-  private skip(id: string, error: unknown): Observable<never> {
-    this.logger.debug(`Document ${id} cannot be looked at: ${String(error)}`);
-    return EMPTY;
+    return this.documents.size;
   }
 }

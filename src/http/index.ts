@@ -1,5 +1,6 @@
 export { Answers, AnswersAs, Problems, Takes, TakesKey } from './api/answers.js';
 export { accessNotice } from './access/access-notice.js';
+export { clientOf } from './access/limit-rates.js';
 export { Rules } from './access/route-rules.js';
 export { createAdapter } from './adapter.js';
 export { configureHttp } from './configure-http.js';

@@ -36,6 +36,7 @@ export const PROBLEM_KINDS = {
     title: 'The Idempotency-Key belongs to another request',
   },
   rate_limited: { status: 429, title: 'Too many requests' },
+  stream_limit: { status: 429, title: 'Too many event streams of one client' },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
   internal_error: {
     status: 500,
@@ -101,6 +102,11 @@ export const PROBLEM_KINDS = {
     status: 503,
     title: 'The language model refuses all keys',
     detail: 'Somebody has to exchange the keys of this service.',
+  },
+  streams_full: {
+    status: 503,
+    title: 'The replica has too many event streams',
+    retryAfterSeconds: 5,
   },
   unavailable: { status: 503, title: 'The service is not available', retryAfterSeconds: 1 },
   not_ready: { status: 503, title: 'This replica is not ready', retryAfterSeconds: 1 },

@@ -75,7 +75,8 @@ export async function limitRates(
   });
 }
 
-function clientOf({ principal, ip }: FastifyRequest): string {
+/** For whom a request counts: its token, or the address (of IPv6: the network) where there is none. */
+export function clientOf({ principal, ip }: FastifyRequest): string {
   return principal === null || principal.name === 'anyone'
     ? rateLimit.normalizeIP(ip, ipv6Subnet)
     : principal.name;
