@@ -21,6 +21,11 @@ export interface Clock {
    * says so; a delay beyond 2^31-1 ms is cut to that (Node would fire it at once).
    */
   setTimer(run: () => void, delayMs: number, keepAlive?: boolean): CancelTimer;
+  /**
+   * Calls `run` once what has arrived already (replies, messages) has been read. What a timer decides, it
+   * decides then: after a busy stretch of the event loop timers fire before sockets are read.
+   */
+  afterInput(run: () => void): void;
   /** From 0 to less than `mostMs`: what is added to a pause so that many processes do not end theirs at once. */
   jitterMs(mostMs: number): number;
 }
@@ -38,6 +43,11 @@ export class SystemClock implements Clock {
     const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS));
     if (!keepAlive) timer.unref();
     return () => clearTimeout(timer);
+  }
+
+  /** Two rounds of the event loop: one to read, one for what is put together from what was read (TLS, HTTP/2). */
+  afterInput(run: () => void): void {
+    setImmediate(() => setImmediate(run));
   }
 
   jitterMs(mostMs: number): number {
@@ -60,6 +70,31 @@ export function elapsedMs(start: Instant, now: Instant): number {
   return Math.max(now.monoMs - start.monoMs, now.wallMs - start.wallMs);
 }
 
+const abortListeners = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls `listener` once when `signal` aborts; not where it has aborted before. Returns what ends it. Costs
+ * the same however many share the signal, which an EventTarget's own listeners do not: it walks through
+ * all of them to add or remove one.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  let listeners = abortListeners.get(signal);
+  if (!listeners) {
+    const added = new Set<() => void>();
+    listeners = added;
+    abortListeners.set(signal, added);
+    signal.addEventListener(
+      'abort',
+      () => {
+        for (const one of added) one();
+      },
+      { once: true },
+    );
+  }
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 /**
  * Resolves after `delayMs`, or as soon as `signal` aborts (it never rejects: look at the signal).
  * Keeps the process alive only when `keepAlive` is set.
@@ -74,10 +109,10 @@ export function sleep(
     if (signal?.aborted) return resolve();
     const done = () => {
       cancel();
-      signal?.removeEventListener('abort', done);
+      stopListening?.();
       resolve();
     };
     const cancel = clock.setTimer(done, delayMs, keepAlive);
-    signal?.addEventListener('abort', done, { once: true });
+    const stopListening = signal && onAbort(signal, done);
   });
 }

@@ -73,6 +73,35 @@ describe('a lease', () => {
     expect(unknown).toHaveLength(3);
   });
 
+  it('survives where its renewal was answered in time, and the event loop was too busy to read it', async () => {
+    const lease = await locks.acquire('doc:1', { ttlMs: 3_000 });
+    store.next('renew', 'delay-reply');
+    await clock.advance(1_500);
+    clock.block(1_500, () => store.deliver());
+    await clock.advance(0);
+    lease.assertHeld();
+    expect(await others.tryAcquire('doc:1')).toBeNull();
+  });
+
+  it('is over at the next assertHeld, whatever answer is still to be read', async () => {
+    const lease = await locks.acquire('doc:1', { ttlMs: 3_000 });
+    store.next('renew', 'delay-reply');
+    await clock.advance(1_500);
+    clock.block(1_500, () => store.deliver());
+    expect(() => lease.assertHeld()).toThrow(LockLostError);
+    await clock.advance(0);
+    expect(() => lease.assertHeld()).toThrow(LockLostError);
+  });
+
+  it('is lost where no answer to its renewal is there to be read', async () => {
+    const lease = await locks.acquire('doc:1', { ttlMs: 3_000 });
+    store.next('renew', 'lose-reply');
+    await clock.advance(1_500);
+    clock.block(1_500);
+    await clock.advance(0);
+    expect(lease.signal.reason).toMatchObject({ reason: 'EXPIRED' });
+  });
+
   it('survives a store whose renewal throws instead of rejecting, as trouble', async () => {
     const lease = await locks.acquire('doc:1', { ttlMs: 3_000 });
     const renew = jest.spyOn(store, 'renew').mockImplementationOnce(() => {

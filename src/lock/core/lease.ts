@@ -213,10 +213,15 @@ export class HeldLease implements Lease {
     this.sharedState?.setValidUntil(until, this.clock.now());
   }
 
+  /** Its time has passed, whether it has ended or not. */
+  isOverdue(now = this.clock.now()): boolean {
+    return remainingMs(this.validUntil, now) <= 0;
+  }
+
   /** Ends the lease as lost if its time has passed. True when it is over. */
   checkDeadline(now = this.clock.now()): boolean {
     if (this.ended) return true;
-    if (remainingMs(this.validUntil, now) > 0) return false;
+    if (!this.isOverdue(now)) return false;
     const atMaximum = this.maxUntil !== undefined && remainingMs(this.maxUntil, now) <= 0;
     this.lose(atMaximum ? 'MAX_HOLD' : 'EXPIRED');
     return true;

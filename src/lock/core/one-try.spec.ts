@@ -54,6 +54,16 @@ describe('one try', () => {
     expect(await others.tryAcquire('doc:1')).not.toBeNull();
   });
 
+  it('is granted where its answer came in time, and the event loop was too busy to read it', async () => {
+    store.next('tryAcquire', 'delay-request');
+    const taking = locks.acquire('doc:1');
+    await settle();
+    clock.block(2_000, () => store.deliver());
+    await clock.advance(0);
+    expect((await taking).remainingMs).toBe(30_000 - 302 - 2_000);
+    expect(clock.timerCount).toBe(1); // nothing is undone
+  });
+
   it('undoes a command that reaches the store long after it was given up', async () => {
     store.next('tryAcquire', 'delay-request');
     const outcome = failure(locks.acquire('doc:1'));

@@ -79,7 +79,9 @@ export class Watchdog {
   private handle(leases: readonly HeldLease[]): void {
     const batches = new Map<number, HeldLease[]>();
     for (const lease of leases) {
-      if (lease.checkDeadline()) {
+      if (lease.isOverdue() && this.inFlight.has(lease)) {
+        this.clock.afterInput(() => lease.checkDeadline());
+      } else if (lease.checkDeadline()) {
         this.due.delete(lease);
       } else if (this.inFlight.has(lease) || lease.renewalTtlMs() === undefined) {
         this.schedule(lease, Infinity);

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import { type Clock, onAbort } from './clock.js';
 import { LockError, LockUnavailableError } from './lock.errors.js';
 
 /** Marks that an operation was given up on before it answered. */
@@ -11,8 +11,9 @@ export class DeadlineError extends Error {
 
 /**
  * The outcome of `operation`, or a DeadlineError after `timeoutMs`, or the signal's reason as soon
- * as it aborts: always one of them, even if the operation never settles. A later outcome of the
- * operation is dropped here; whoever started it decides what that means. Only a `background`
+ * as it aborts: always one of them, even if the operation never settles. An answer that has arrived
+ * when the time is over counts, however late a busy event loop comes to read it. A later outcome of
+ * the operation is dropped here; whoever started it decides what that means. Only a `background`
  * operation lets the process end meanwhile.
  */
 export function withDeadline<T>(
@@ -24,24 +25,24 @@ export function withDeadline<T>(
   return new Promise<T>((resolve, reject) => {
     const finish = () => {
       cancel();
-      signal?.removeEventListener('abort', onAbort);
+      stopListening?.();
     };
     const fail = (error: unknown) => {
       finish();
       reject(error);
     };
-    const onAbort = () => fail(signal?.reason);
+    const abort = () => fail(signal?.reason);
     const cancel = clock.setTimer(
-      () => fail(new DeadlineError(timeoutMs)),
+      () => clock.afterInput(() => fail(new DeadlineError(timeoutMs))),
       timeoutMs,
       !background, // somebody awaits this answer: the process must not end before it comes
     );
+    const stopListening = signal && onAbort(signal, abort);
     operation.then((value) => {
       finish();
       resolve(value);
     }, fail);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) abort();
   });
 }
 

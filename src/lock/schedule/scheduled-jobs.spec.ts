@@ -102,6 +102,7 @@ describe('a method with @Cron and @OncePerTick', () => {
     const aDayAgo = {
       now: () => ({ monoMs: performance.now(), wallMs: Date.now() - 86_400_000 }),
       setTimer: () => () => undefined,
+      afterInput: () => undefined,
       jitterMs: () => 0,
     };
     store = new MemoryLockStore(aDayAgo);

@@ -14,9 +14,9 @@ type Operation =
 /**
  * What happens to one operation: `lose-request` never reaches the store and `lose-reply` is done but
  * never answered (neither ever settles); `delay-request` reaches the store when `deliver` is called;
- * `refuse` fails at once without effect.
+ * `delay-reply` is done at once and answered then; `refuse` fails at once without effect.
  */
-export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'refuse';
+export type Fault = 'lose-request' | 'lose-reply' | 'delay-request' | 'delay-reply' | 'refuse';
 
 /** A store that misbehaves as told, between an engine and a real store. */
 export class FaultyStore implements LockStore {
@@ -64,9 +64,9 @@ export class FaultyStore implements LockStore {
     this.faults.clear();
   }
 
-  /** The delayed requests reach the store, in order. */
+  /** What was delayed arrives, in order. */
   deliver(): void {
-    for (const request of this.delayed.splice(0)) request();
+    for (const arrive of this.delayed.splice(0)) arrive();
   }
 
   reconnect(): void {
@@ -134,6 +134,12 @@ export class FaultyStore implements LockStore {
             act().then(resolve, reject);
           });
         });
+      case 'delay-reply': {
+        const done = act();
+        return new Promise((resolve) => {
+          this.delayed.push(() => resolve(done));
+        });
+      }
     }
   }
 }

@@ -13,6 +13,7 @@ export class ManualClock implements Clock {
   private monoMs = 1_000_000;
   private wallMs: number;
   private readonly timers = new Set<ManualTimer>();
+  private readonly arrived: (() => void)[] = [];
 
   constructor(wallMs = Date.UTC(2026, 0, 1)) {
     this.wallMs = wallMs;
@@ -33,6 +34,13 @@ export class ManualClock implements Clock {
     return () => this.timers.delete(timer);
   }
 
+  afterInput(run: () => void): void {
+    setImmediate(() => {
+      this.readArrived();
+      setImmediate(run);
+    });
+  }
+
   /** Always the middle, so that a test runs the same way each time. */
   jitterMs(mostMs: number): number {
     return mostMs / 2;
@@ -49,17 +57,26 @@ export class ManualClock implements Clock {
       await settle();
     }
     this.move(end);
+    this.readArrived();
     await settle();
   }
 
-  /** Time passes while the event loop is blocked: both clocks move and no timer fires. */
-  block(ms: number): void {
+  /**
+   * Time passes while the event loop is blocked: both clocks move and no timer fires. `arrived` is what
+   * arrives meanwhile: it is read by the next `advance`, after the timers that came due.
+   */
+  block(ms: number, arrived?: () => void): void {
     this.move(this.monoMs + ms);
+    if (arrived) this.arrived.push(arrived);
   }
 
   /** Steps the wall clock alone: an operator's or NTP's doing, or a suspended machine waking up. */
   stepWall(ms: number): void {
     this.wallMs += ms;
+  }
+
+  private readArrived(): void {
+    for (const read of this.arrived.splice(0)) read();
   }
 
   private move(monoMs: number): void {

@@ -91,6 +91,7 @@ export class Server {
     return new MemoryLockStore({
       now: () => ({ monoMs: scheduler.now, wallMs: wallMs() }),
       setTimer: () => () => undefined,
+      afterInput: () => undefined,
       jitterMs: () => 0,
     });
   }

@@ -55,6 +55,11 @@ export class ProcessClock implements Clock {
     };
   }
 
+  /** After all that a paused process has still to read. */
+  afterInput(run: () => void): void {
+    this.scheduler.after(0, () => this.inProcess(run));
+  }
+
   jitterMs(mostMs: number): number {
     return this.random.between(0, mostMs);
   }
