@@ -17,7 +17,7 @@ export class AnsweringPassage {
 
 /** What a language model made of the passages. */
 export class Answer {
-  /** With `[n]` for the n-th passage. */
+  /** With `[n]` for the n-th passage, and for nothing that is none. */
   @ApiProperty()
   readonly text: string;
   @ApiProperty()
