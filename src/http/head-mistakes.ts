@@ -29,8 +29,16 @@ function mistakeOf({ headers, raw, url }: FastifyRequest): Translation | undefin
   if (headers.host === undefined) {
     return build('bad_request', 'The request has no Host header, which HTTP/1.1 demands.');
   }
+  if (countOf('host', raw.rawHeaders) > 1) {
+    return build('bad_request', 'The request has more than one Host header.');
+  }
   const { expect } = headers;
   return expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect)
     ? undefined
     : build('expectation_failed', 'Of all expectations only 100-continue is met.');
+}
+
+/** How often a header was sent; `headers` holds the first value alone of one that may not be repeated. */
+function countOf(name: string, rawHeaders: readonly string[]): number {
+  return rawHeaders.filter((each, at) => at % 2 === 0 && each.toLowerCase() === name).length;
 }

@@ -40,6 +40,11 @@ describe('what all responses have in common', () => {
       [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
       ['GET /documents HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'bad_request'],
       [
+        'GET /documents HTTP/1.1\r\nhost: a\r\nHOST: b\r\nconnection: close\r\n\r\n',
+        400,
+        'bad_request',
+      ],
+      [
         'GET /documents HTTP/1.1\r\nhost: a\r\nexpect: x\r\nconnection: close\r\n\r\n',
         417,
         'expectation_failed',
