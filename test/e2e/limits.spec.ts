@@ -55,6 +55,17 @@ describe('rate limits, counted by each replica', () => {
     for (let sent = 0; sent < 25; sent += 1)
       await request(test.url).get('/health/live').expect(200);
   });
+
+  it('count HEAD with GET', async () => {
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    for (let sent = 0; sent < 10; sent += 1) {
+      await request(test.url).get('/documents').set(from('192.0.2.9')).expect(200);
+      await request(test.url).head('/documents').set(from('192.0.2.9')).expect(200);
+    }
+    await request(test.url).head('/documents').set(from('192.0.2.9')).expect(429);
+    await request(test.url).get('/documents').set(from('192.0.2.9')).expect(429);
+    await request(test.url).head('/documents').set(from('192.0.2.10')).expect(200);
+  });
 });
 
 describe('addresses where nothing is', () => {

@@ -17,6 +17,8 @@ export class RateLimitedError extends Error {
   }
 }
 
+type RateLimit = ReturnType<FastifyInstance['rateLimit']>;
+
 /** What limits are made of. */
 export interface RateTerms {
   /** Of one client at a route whose rate is 1. */
@@ -43,11 +45,6 @@ export async function limitRates(
   fastify: FastifyInstance,
   { perMinute, redis, namespace }: RateTerms,
 ): Promise<void> {
-  fastify.addHook('onRoute', (route) => {
-    const { rate = 0 } = route.config?.rules ?? {};
-    const max = Math.max(1, Math.round(perMinute * rate));
-    route.config = { ...route.config, rateLimit: rate === 0 ? false : { max } };
-  });
   await fastify.register(rateLimit, {
     global: false,
     timeWindow: windowMs,
@@ -69,10 +66,29 @@ export async function limitRates(
       'x-ratelimit-reset': false,
     },
   });
+  const limits = new Map<string, RateLimit>();
+  fastify.addHook('onRoute', (route) => {
+    const { rate = 0 } = route.config?.rules ?? {};
+    if (rate === 0) return;
+    const counter = `${[route.method].flat().map(countedAs).join()} ${route.path}`;
+    const limit =
+      limits.get(counter) ??
+      fastify.rateLimit({
+        max: Math.max(1, Math.round(perMinute * rate)),
+        keyGenerator: (request) => `${counter} ${clientOf(request)}`,
+      });
+    limits.set(counter, limit);
+    route.onRequest = [route.onRequest ?? [], limit].flat();
+  });
   const limitVain = fastify.rateLimit({ max: Math.max(1, Math.round(perMinute * vainRate)) });
   fastify.addHook('onRequest', async (request, reply) => {
     if (request.is404) await limitVain.call(fastify, request, reply);
   });
+}
+
+/** HEAD costs what GET costs, and so uses the same budget. */
+function countedAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
 }
 
 /** For whom a request counts: its token, or the address (of IPv6: the network) where there is none. */
