@@ -93,7 +93,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/([^/]+)/' },
       to: {
-        path: '^src/(?:documents|conversations|archive|administration|idempotency|key-pool|llm|dashboard|health|metrics|http)/',
+        path: '^src/(?:documents|conversations|archive|administration|idempotency|key-pool|llm|upkeep|dashboard|health|metrics|http)/',
         pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'],
       },
     },

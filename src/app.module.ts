@@ -22,6 +22,7 @@ import {
 import { LockModule, type LockModuleOptions, type LockStoreOption } from './lock/index.js';
 import { LlmModule } from './llm/index.js';
 import { RedisClients, RedisModule } from './redis/index.js';
+import { Upkeep, UpkeepModule } from './upkeep/index.js';
 
 /**
  * Joins the rooms: the only place that knows them all. Shutdown begins with the drain, and then goes
@@ -51,8 +52,9 @@ export class AppModule implements OnModuleDestroy {
           useFactory: lockOptions,
           exceptionFilter: false, // ProblemFilter answers lock errors with the same mapping
         }),
+        UpkeepModule,
         IdempotencyModule.forRootAsync({
-          inject: [APP_CONFIG, Database, Drain],
+          inject: [APP_CONFIG, Database, Drain, Upkeep],
           useFactory: idempotencyOptions,
         }),
         LlmModule,
@@ -130,9 +132,16 @@ function idempotencyOptions(
   { idempotency }: AppConfig,
   database: Database,
   drain: Drain,
+  upkeep: Upkeep,
 ): IdempotencyOptions {
+  const store = new SqlIdempotencyStore(database);
+  upkeep.add({
+    name: 'idempotency',
+    removes: 'expired idempotency records',
+    step: ({ storeTimeMs }) => store.sweep(storeTimeMs),
+  });
   return {
-    store: new SqlIdempotencyStore(database),
+    store,
     ttlMs: idempotency.ttlMs,
     errorAnswer(error) {
       const { body } = translate(error);

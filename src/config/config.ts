@@ -143,6 +143,8 @@ export interface AppConfig {
     /** How long an answer is kept under its key. */
     readonly ttlMs: number;
   };
+  /** How often expired and orphaned data is looked for. */
+  readonly upkeepIntervalMs: number;
   readonly logFormat: 'pretty' | 'json';
 }
 

@@ -234,6 +234,9 @@ export class Env {
   @WholeNumber(1_000, 30 * aDay)
   IDEMPOTENCY_TTL_MS: number = aDay;
 
+  @WholeNumber(1_000, aDay)
+  UPKEEP_INTERVAL_MS: number = 60_000;
+
   @WholeNumber(0, aDay)
   SHUTDOWN_GRACE_MS: number = 30_000;
 

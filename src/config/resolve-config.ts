@@ -80,6 +80,7 @@ export function resolveConfig(raw: RawEnv): AppConfig {
     },
     llm: llmConfig(env),
     idempotency: { ttlMs: env.IDEMPOTENCY_TTL_MS },
+    upkeepIntervalMs: env.UPKEEP_INTERVAL_MS,
     logFormat: env.LOG_FORMAT === 'json' ? 'json' : 'pretty',
   });
 }

@@ -2,7 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type Transaction } from 'kysely';
-import { Database, newestPage, type PagePart, type Schema, withoutNul } from '../database/index.js';
+import {
+  Database,
+  newestPage,
+  type PagePart,
+  type Schema,
+  serverTime,
+  withoutNul,
+} from '../database/index.js';
 import {
   type Answer,
   type AnsweringPassage,
@@ -62,7 +69,7 @@ export class ConversationsRepository {
           question: withoutNul(question),
           passages: JSON.stringify(passages),
           answer: answer === null ? null : JSON.stringify(answer),
-          created_at: Date.now(),
+          created_at: serverTime(this.database),
           replica,
         })
         .returningAll()

@@ -5,6 +5,7 @@ import { DatabaseUnavailableError } from './database.errors.js';
 import { createDialect, type DatabaseDialect, dialectOf } from './dialect.js';
 import { migrate } from './migrate.js';
 import { type Schema } from './schema.js';
+import { serverTime } from './server-time.js';
 
 const PING_TIMEOUT_MS = 2_000;
 
@@ -34,8 +35,11 @@ export class Database implements OnApplicationShutdown {
     return this.kysely.transaction().execute(work);
   }
 
-  /** Resolves when the database answers a query within `timeoutMs`. @throws DatabaseUnavailableError */
-  async ping(timeoutMs = PING_TIMEOUT_MS): Promise<void> {
+  /**
+   * Resolves when the database answers a query within `timeoutMs`, with its time in ms since the epoch
+   * (on SQLite this process's). @throws DatabaseUnavailableError
+   */
+  async ping(timeoutMs = PING_TIMEOUT_MS): Promise<number> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -43,7 +47,9 @@ export class Database implements OnApplicationShutdown {
       }, timeoutMs);
     });
     try {
-      await Promise.race([sql`select 1`.execute(this.kysely), late]);
+      const query = sql<{ now: bigint }>`select ${serverTime(this)} as now`;
+      const { rows } = await Promise.race([query.execute(this.kysely), late]);
+      return Number(rows[0]?.now);
     } finally {
       clearTimeout(timer);
     }

@@ -10,6 +10,7 @@ export { InstanceLock } from './instance-lock.js';
 export { InstanceModule } from './instance.module.js';
 export { migrate } from './migrate.js';
 export { newestPage, type PagePart, type RowPage } from './newest-page.js';
+export { serverTime } from './server-time.js';
 export {
   type ConversationRow,
   type DocumentRow,

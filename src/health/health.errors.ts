@@ -10,10 +10,10 @@ export class NotReadyError extends Error {
   readonly code = 'not_ready';
   readonly extension: { readonly checks: Readonly<Record<string, Check>> };
 
-  /** @param checks one entry per part, with a `status` of `up` or something else */
+  /** @param checks one entry per part, `down` where it is in the way */
   constructor(checks: Readonly<Record<string, Check>>, options?: ErrorOptions) {
     const parts = Object.entries(checks).flatMap(([part, { status }]) => {
-      return status === 'up' ? [] : [part];
+      return status === 'down' ? [part] : [];
     });
     super(`Not available at the moment: ${parts.join(', ')}.`, options);
     this.name = 'NotReadyError';

@@ -2,13 +2,13 @@ import { Inject, Injectable, Logger, ServiceUnavailableException } from '@nestjs
 import {
   HealthCheckService,
   type HealthCheckResult,
+  type HealthIndicatorResult,
   HealthIndicatorService,
 } from '@nestjs/terminus';
-import { Database } from '../database/index.js';
 import { VECTOR_STORE, type VectorStore } from '../documents/index.js';
 import { Drain } from '../http/index.js';
-import { LockHealth } from '../lock/index.js';
 import { type Check, NotReadyError } from './health.errors.js';
+import { ReplicaClock } from './replica-clock.js';
 
 /** Whether this replica should get requests. */
 @Injectable()
@@ -20,8 +20,7 @@ export class Readiness {
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
     private readonly drain: Drain,
-    private readonly database: Database,
-    private readonly locks: LockHealth,
+    private readonly clock: ReplicaClock,
     @Inject(VECTOR_STORE) private readonly vectors: VectorStore,
   ) {}
 
@@ -32,12 +31,14 @@ export class Readiness {
    */
   async check(): Promise<HealthCheckResult> {
     const accepting = this.indicators.check('accepting');
+    const [database, locks] = [this.clock.pingDatabase(), this.clock.probeLocks()];
     try {
       const result = await this.health.check([
         () => (this.drain.isLeaving ? accepting.down('shutting down') : accepting.up()),
-        () => this.indicators.check('database').attempt(() => this.database.ping()),
-        () => this.indicators.check('locks').attempt(() => this.locks.probe()),
+        () => this.indicators.check('database').attempt(() => database),
+        () => this.indicators.check('locks').attempt(() => locks),
         () => this.indicators.check('vectors').attempt(() => this.vectors.ping()),
+        () => this.clockAfter([database, locks]),
       ]);
       this.report({});
       return result;
@@ -47,6 +48,14 @@ export class Readiness {
       this.report(found);
       throw new NotReadyError(withoutReasons(found), { cause: error });
     }
+  }
+
+  /** A wrong clock breaks nothing that must be right: the replica serves, and says so. */
+  private async clockAfter(questions: readonly Promise<void>[]): Promise<HealthIndicatorResult> {
+    await Promise.allSettled(questions);
+    const clock = this.indicators.check('clock');
+    const { aheadMs } = this.clock;
+    return aheadMs === null ? clock.up() : clock.degraded({ aheadMs });
   }
 
   private report(found: Findings): void {

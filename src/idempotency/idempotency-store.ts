@@ -21,6 +21,8 @@ export interface IdempotencyRecord {
 export interface BeginRecord {
   readonly fingerprint: string;
   readonly fence: bigint;
+  /** The lock store's time, for stores of records without a clock of their own. */
+  readonly nowMs: number;
 }
 
 /**
@@ -34,8 +36,10 @@ export interface FinishRecord {
   /** The one it has begun with. */
   readonly fence: bigint;
   readonly answer: StoredAnswer;
-  /** The life of the record from now on, in ms. */
+  /** How long the record is kept from now on, in ms. */
   readonly ttlMs: number;
+  /** The lock store's time, as in BeginRecord. */
+  readonly nowMs: number;
 }
 
 /**
@@ -44,14 +48,21 @@ export interface FinishRecord {
  */
 export type BeginReply = 'begun' | 'stale' | IdempotencyRecord;
 
+/** What a sweep has removed, and whether another one may find more. */
+export interface SweptRecords {
+  readonly removed: number;
+  readonly more: boolean;
+}
+
 /**
  * The port for what is known of idempotency keys. The mark of who works is a lock, not a record: a
  * record that is only begun blocks nobody, it tells what the key was first used for. Every method is
  * one atomic step; expired records do not exist, and what is only begun expires after BEGUN_LIFE_MS.
- * Trouble is thrown, and never mistaken for an answer.
+ * Trouble is thrown, and never mistaken for an answer. Time is the store's own or, where it has no clock,
+ * that of the lock store: never that of one replica, which may be wrong.
  */
 export interface IdempotencyStore {
-  /** The record of a key, or null. */
+  /** The record of a key, or null. May be null too early on a replica whose clock is wrong: it decides nothing. */
   find(id: string): Promise<IdempotencyRecord | null>;
   /**
    * Notes that work begins. Decides in this order:
@@ -69,6 +80,8 @@ export interface IdempotencyStore {
   finish(id: string, record: FinishRecord): Promise<'kept' | 'stale'>;
   /** Forgets what the very fence has begun and not finished; does nothing otherwise. */
   drop(id: string, fence: bigint): Promise<void>;
-  /** Removes records that have expired, where the store does not do so by itself. */
-  sweep(): Promise<void>;
+  /**
+   * Removes records that have expired, a bounded number at once, where the store does not do so by itself.
+   */
+  sweep(nowMs: number): Promise<SweptRecords>;
 }

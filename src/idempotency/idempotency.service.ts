@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Lease, LockBusyError, lockName, LockService } from '../lock/index.js';
 import { IdempotencyInProgressError, IdempotencyKeyReusedError } from './idempotency.errors.js';
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency-options.js';
@@ -16,16 +16,12 @@ export interface KeyedRequest {
 /** The mark comes first and the record a moment later: how often, and how long in ms, one looks for it. */
 const lookUps = 10;
 const lookUpEveryMs = 20;
-const sweepEveryMs = 60_000;
 // The work ends by limits of its own; its key is taken for as long as it runs.
 const mark = { waitMs: 0, maxHoldMs: Infinity };
 
 /** Has the work of a key done once, and its answer given to all who repeat the request. */
 @Injectable()
 export class IdempotencyService {
-  private readonly logger = new Logger(IdempotencyService.name);
-  private sweptAt = -Infinity;
-
   constructor(
     private readonly locks: LockService,
     @Inject(IDEMPOTENCY_OPTIONS) private readonly options: IdempotencyOptions,
@@ -45,13 +41,14 @@ export class IdempotencyService {
     const taken = await this.take(id, fingerprint);
     if ('replay' in taken) return taken;
     const { lease } = taken;
+    const grantedAt = performance.now();
     const { store, ttlMs } = this.options;
     try {
-      await this.sweep();
       const { fence } = lease;
-      const reply = await store.begin(id, { fingerprint, fence });
+      const nowMs = () => lease.storeTimeMs + performance.now() - grantedAt;
+      const reply = await store.begin(id, { fingerprint, fence, nowMs: nowMs() });
       if (reply === 'begun') {
-        return { result: await work(new IdempotentRun({ store, id, fence, ttlMs })) };
+        return { result: await work(new IdempotentRun({ store, id, fence, ttlMs, nowMs })) };
       }
       const replay = reply === 'stale' ? null : answerFor(reply, fingerprint);
       if (replay) return { replay };
@@ -82,15 +79,6 @@ export class IdempotencyService {
       if (record !== null || look === lookUps) return record;
       await delay(lookUpEveryMs);
     }
-  }
-
-  private async sweep(): Promise<void> {
-    const now = performance.now();
-    if (now - this.sweptAt < sweepEveryMs) return;
-    this.sweptAt = now;
-    await this.options.store.sweep().catch((error: unknown) => {
-      this.logger.warn(`Expired idempotency records stay for another minute: ${String(error)}`);
-    });
   }
 }
 

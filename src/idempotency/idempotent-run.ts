@@ -9,6 +9,8 @@ export interface RunTerms {
   /** Of the mark. */
   readonly fence: bigint;
   readonly ttlMs: number;
+  /** The lock store's time. */
+  readonly nowMs: () => number;
 }
 
 const runs = new AsyncLocalStorage<IdempotentRun>();
@@ -39,8 +41,8 @@ export class IdempotentRun {
 
   /** Keeps the answer, before the mark goes. @throws IdempotencyMarkLostError, and the store's trouble */
   async finish(answer: StoredAnswer): Promise<void> {
-    const { store, id, fence, ttlMs } = this.terms;
-    if ((await store.finish(id, { fence, answer, ttlMs })) === 'stale') {
+    const { store, id, fence, ttlMs, nowMs } = this.terms;
+    if ((await store.finish(id, { fence, answer, ttlMs, nowMs: nowMs() })) === 'stale') {
       throw new IdempotencyMarkLostError();
     }
   }

@@ -13,13 +13,26 @@ const fence = 1_767_236_400_000_123n; // as fences are: microseconds of a server
 const ttlMs = 60_000;
 const fingerprint = 'a'.repeat(64);
 const other = 'b'.repeat(64);
-const begin = { fingerprint, fence };
+const begin = {
+  fingerprint,
+  fence,
+  get nowMs() {
+    return Date.now();
+  },
+};
 const answer: StoredAnswer = {
   status: 201,
   headers: { location: '/things/7', 'x-ü': 'ÿ' },
   body: JSON.stringify({ text: 'quotes " and \\, \0, line\nends, 😀', list: [1, null] }),
 };
-const finish = { fence, answer, ttlMs };
+const finish = {
+  fence,
+  answer,
+  ttlMs,
+  get nowMs() {
+    return Date.now();
+  },
+};
 
 /** The promises that every store of idempotency records keeps. Run it under any test runner. */
 export const idempotencyStoreContract: readonly IdempotencyStoreCase[] = [
@@ -145,10 +158,10 @@ export const idempotencyStoreContract: readonly IdempotencyStoreCase[] = [
       for (const id of [finished, swept]) await store.finish(id, { ...finish, ttlMs: 50 });
       await store.finish(lasting, finish);
       await untilGone(store, [finished, swept]);
-      const newer = { ...begin, fence: fence + 1n, fingerprint: other };
-      assert.equal(await store.begin(finished, newer), 'begun');
-      await store.sweep();
-      assert.equal(await store.begin(swept, newer), 'begun');
+      const newer = () => ({ ...begin, fence: fence + 1n, fingerprint: other });
+      assert.equal(await store.begin(finished, newer()), 'begun');
+      await store.sweep(Date.now());
+      assert.equal(await store.begin(swept, newer()), 'begun');
       assert.equal((await store.find(finished))?.fingerprint, other);
       assert.equal((await store.find(lasting))?.fingerprint, fingerprint);
     },
@@ -161,7 +174,7 @@ export const idempotencyStoreContract: readonly IdempotencyStoreCase[] = [
       await store.begin(finished, begin);
       await store.finish(finished, { ...finish, ttlMs: 50 });
       await untilGone(store, [finished]);
-      await store.sweep();
+      await store.sweep(Date.now());
       const differs = { ...begin, fence: fence + 1n, fingerprint: other };
       const known = { fingerprint, fence, answer: null };
       assert.deepEqual(await store.find(begun), known);

@@ -10,7 +10,7 @@ import { LuaScript, redisLockClientOptions } from '../../../src/lock/index.js';
 import { eventually } from '../../support/eventually.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 
-const begin = { fingerprint: 'a', fence: 1_767_236_400_000_123n };
+const begin = { fingerprint: 'a', fence: 1_767_236_400_000_123n, nowMs: 0 };
 const answer = { status: 200, headers: {}, body: '1' };
 
 let server: RedisServer;
@@ -44,7 +44,7 @@ describe('idempotency records in Redis', () => {
     await store.begin('one', begin);
     expect(await admin.keys('*')).toEqual(['idempotency:one']);
     expect(await admin.pttl('idempotency:one')).toBeGreaterThan(600_000);
-    await store.finish('one', { fence: begin.fence, answer, ttlMs: 600_000 });
+    await store.finish('one', { fence: begin.fence, answer, ttlMs: 600_000, nowMs: 0 });
     const lifeMs = await admin.pttl('idempotency:one');
     expect(lifeMs).toBeGreaterThan(500_000);
     expect(lifeMs).toBeLessThanOrEqual(600_000);
@@ -66,7 +66,7 @@ describe('idempotency records in Redis', () => {
   it('have no verdict on a read-only replica', async () => {
     await store.begin('begun', begin);
     await store.begin('finished', begin);
-    await store.finish('finished', { fence: begin.fence, answer, ttlMs: 60_000 });
+    await store.finish('finished', { fence: begin.fence, answer, ttlMs: 60_000, nowMs: 0 });
     await admin.replicaof('127.0.0.1', 1);
     const reader = new Redis(server.port, server.host); // the change of role drops older connections
     const replica = new RedisIdempotencyStore({ client: reader, commandTimeoutMs: 10_000 });
@@ -77,7 +77,7 @@ describe('idempotency records in Redis', () => {
         () => replica.begin('finished', begin),
         () => replica.begin('begun', older),
         () => replica.begin('begun', { ...begin, fingerprint: 'b' }),
-        () => replica.finish('begun', { fence: older.fence, answer, ttlMs: 60_000 }),
+        () => replica.finish('begun', { fence: older.fence, answer, ttlMs: 60_000, nowMs: 0 }),
         () => replica.drop('begun', older.fence),
       ]) {
         await expect(asked()).rejects.toThrow(/READONLY/);

@@ -1,11 +1,11 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SqlIdempotencyStore } from '../../../src/idempotency/index.js';
 import { idempotencyStoreContract } from '../../../src/idempotency/testing/idempotency-store-contract.js';
-import { onBothDatabases } from '../../support/databases.js';
+import { onBothDatabases, onDatabase } from '../../support/databases.js';
 
-const begin = { fingerprint: 'a', fence: 7n };
+const begin = { fingerprint: 'a', fence: 7n, nowMs: Date.now() };
 const answer = { status: 200, headers: {}, body: '1' };
-const finish = { fence: 7n, answer, ttlMs: 60_000 };
+const finish = { fence: 7n, answer, ttlMs: 60_000, nowMs: Date.now() };
 
 onBothDatabases('idempotency records', (databases) => {
   it('keep the contract', async () => {
@@ -30,9 +30,35 @@ onBothDatabases('idempotency records', (databases) => {
     await store.begin('lasting', begin);
     await store.begin('gone', begin);
     await store.finish('gone', { ...finish, ttlMs: 0 });
-    await store.sweep();
+    expect(await store.sweep(Date.now())).toEqual({ removed: 1, more: false });
     const rows = await database.kysely.selectFrom('idempotency_records').select('id').execute();
     expect(rows).toEqual([{ id: 'lasting' }]);
+  });
+
+  it('are removed a thousand at once, the oldest first, until none is left that has expired', async () => {
+    const database = await databases.open();
+    const store = new SqlIdempotencyStore(database);
+    const expired = Array.from({ length: 2_001 }, (_, index) => ({
+      id: `expired-${index}`,
+      fingerprint: 'a',
+      fence: 1n,
+      expires_at: BigInt(index),
+    }));
+    for (let start = 0; start < expired.length; start += 500) {
+      await database.kysely
+        .insertInto('idempotency_records')
+        .values(expired.slice(start, start + 500))
+        .execute();
+    }
+    await store.begin('lasting', begin);
+    const swept = [];
+    for (let more = true; more;) {
+      const step = await store.sweep(Date.now());
+      swept.push(step.removed);
+      ({ more } = step);
+    }
+    expect(swept).toEqual([1_000, 1_000, 1]);
+    expect(await store.find('lasting')).not.toBeNull();
   });
 
   it('are kept with the transaction of the work, or not at all', async () => {
@@ -60,5 +86,22 @@ onBothDatabases('idempotency records', (databases) => {
       return { reply: new SqlIdempotencyStore(asking).begin('one', { ...begin, fence: 8n }) };
     });
     expect(await reply).toMatchObject({ fence: 7n, answer });
+  });
+});
+
+describe('idempotency records on postgres', () => {
+  onDatabase('postgres', (databases) => {
+    it('live by the clock of the server, whatever clock the replica has', async () => {
+      const store = new SqlIdempotencyStore(await databases.open());
+      const ahead = Date.now() + 365 * 86_400_000;
+      const behind = Date.now() - 365 * 86_400_000;
+      await store.begin('one', { ...begin, nowMs: behind });
+      await store.finish('one', { ...finish, nowMs: behind });
+      expect(await store.begin('one', { ...begin, fence: 8n, nowMs: ahead })).toMatchObject({
+        answer,
+      });
+      expect(await store.sweep(ahead)).toEqual({ removed: 0, more: false });
+      expect((await store.find('one'))?.answer).toEqual(answer);
+    });
   });
 });

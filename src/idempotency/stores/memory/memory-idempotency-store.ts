@@ -5,6 +5,7 @@ import {
   type FinishRecord,
   type IdempotencyRecord,
   type IdempotencyStore,
+  type SweptRecords,
 } from '../../idempotency-store.js';
 
 interface Entry {
@@ -41,10 +42,12 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     if (known?.fence === fence && !known.answer) this.entries.delete(id);
   }
 
-  async sweep(): Promise<void> {
+  async sweep(): Promise<SweptRecords> {
+    let removed = 0;
     for (const id of this.entries.keys()) {
-      if (!this.live(id)) this.entries.delete(id);
+      if (!this.live(id) && this.entries.delete(id)) removed += 1;
     }
+    return { removed, more: false };
   }
 
   private keep(id: string, record: IdempotencyRecord, ttlMs: number): void {

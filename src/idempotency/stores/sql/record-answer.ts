@@ -16,9 +16,10 @@ export async function recordAnswer(transaction: Transaction<Schema>, body: unkno
   const run = IdempotentRun.current();
   const answer = run?.answer(body);
   if (!run || !answer) return;
-  const { store, id, fence, ttlMs } = run.terms;
+  const { store, id, fence, ttlMs, nowMs } = run.terms;
   if (!(store instanceof SqlIdempotencyStore)) return;
-  if ((await store.finishIn(transaction, id, { fence, answer, ttlMs })) === 'stale') {
+  const record = { fence, answer, ttlMs, nowMs: nowMs() };
+  if ((await store.finishIn(transaction, id, record)) === 'stale') {
     throw new IdempotencyMarkLostError();
   }
   run.isRecorded = true;

@@ -1,5 +1,10 @@
-import { type Kysely } from 'kysely';
-import { type Database, type IdempotencyRecordRow, type Schema } from '../../../database/index.js';
+import { type Kysely, sql } from 'kysely';
+import {
+  type Database,
+  type IdempotencyRecordRow,
+  type Schema,
+  serverTime,
+} from '../../../database/index.js';
 import {
   BEGUN_LIFE_MS,
   type BeginRecord,
@@ -7,6 +12,7 @@ import {
   type FinishRecord,
   type IdempotencyRecord,
   type IdempotencyStore,
+  type SweptRecords,
 } from '../../idempotency-store.js';
 
 /** How many expired records one sweep removes at most. */
@@ -14,27 +20,21 @@ const sweepLimit = 1_000;
 
 /**
  * Records in the service's database: they live as long as what the requests change, and can be kept in
- * the very transaction that changes it (`recordAnswer`). Lives are counted by this process's clock. All
- * methods throw DatabaseUnavailableError.
+ * the very transaction that changes it (`recordAnswer`). Time is PostgreSQL's or, on
+ * SQLite, the lock store's. All methods throw DatabaseUnavailableError.
  */
 export class SqlIdempotencyStore implements IdempotencyStore {
   constructor(private readonly database: Database) {}
 
   async find(id: string): Promise<IdempotencyRecord | null> {
-    const row = await this.database.kysely
-      .selectFrom('idempotency_records')
-      .selectAll()
-      .where('id', '=', id)
-      .where('expires_at', '>', BigInt(Date.now()))
-      .executeTakeFirst();
-    return row ? toRecord(row) : null;
+    return this.findAt(id, Date.now());
   }
 
-  async begin(id: string, { fingerprint, fence }: BeginRecord): Promise<BeginReply> {
+  async begin(id: string, { fingerprint, fence, nowMs }: BeginRecord): Promise<BeginReply> {
     // A record that refused the writing may be dropped before it is looked at; then there is a way now.
     for (;;) {
-      const now = Date.now();
-      const expires_at = now + BEGUN_LIFE_MS;
+      const now = serverTime(this.database, nowMs);
+      const expires_at = sql<bigint>`${now} + ${BEGUN_LIFE_MS}`;
       const begun = { fingerprint, fence, status: null, headers: null, body: null, expires_at };
       const written = await this.database.kysely
         .insertInto('idempotency_records')
@@ -45,7 +45,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
             .doUpdateSet(begun)
             .where((is) =>
               is.or([
-                is('idempotency_records.expires_at', '<=', BigInt(now)),
+                is('idempotency_records.expires_at', '<=', now),
                 is.and([
                   is('idempotency_records.status', 'is', null),
                   is('idempotency_records.fence', '<=', fence),
@@ -57,7 +57,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
         .returning('id')
         .executeTakeFirst();
       if (written) return 'begun';
-      const known = await this.find(id);
+      const known = await this.findAt(id, nowMs);
       if (!known) continue;
       return !known.answer && known.fence > fence ? 'stale' : known;
     }
@@ -71,21 +71,21 @@ export class SqlIdempotencyStore implements IdempotencyStore {
   async finishIn(
     transaction: Kysely<Schema>,
     id: string,
-    { fence, answer, ttlMs }: FinishRecord,
+    { fence, answer, ttlMs, nowMs }: FinishRecord,
   ): Promise<'kept' | 'stale'> {
-    const now = Date.now();
+    const now = serverTime(this.database, nowMs);
     const { numUpdatedRows } = await transaction
       .updateTable('idempotency_records')
       .set({
         status: answer.status,
         headers: JSON.stringify(answer.headers),
         body: answer.body,
-        expires_at: now + ttlMs,
+        expires_at: sql<bigint>`${now} + ${ttlMs}`,
       })
       .where('id', '=', id)
       .where('fence', '=', fence)
       .where('status', 'is', null)
-      .where('expires_at', '>', BigInt(now))
+      .where('expires_at', '>', now)
       .executeTakeFirst();
     if (numUpdatedRows > 0n) return 'kept';
     const known = await transaction
@@ -93,7 +93,7 @@ export class SqlIdempotencyStore implements IdempotencyStore {
       .select('fence')
       .where('id', '=', id)
       .where('status', 'is not', null)
-      .where('expires_at', '>', BigInt(now))
+      .where('expires_at', '>', now)
       .executeTakeFirst();
     return known?.fence === fence ? 'kept' : 'stale';
   }
@@ -107,9 +107,9 @@ export class SqlIdempotencyStore implements IdempotencyStore {
       .execute();
   }
 
-  async sweep(): Promise<void> {
-    const now = BigInt(Date.now());
-    await this.database.kysely
+  async sweep(nowMs: number): Promise<SweptRecords> {
+    const now = serverTime(this.database, nowMs);
+    const { numDeletedRows } = await this.database.kysely
       .deleteFrom('idempotency_records')
       .where('expires_at', '<=', now)
       .where('id', 'in', (query) =>
@@ -120,7 +120,18 @@ export class SqlIdempotencyStore implements IdempotencyStore {
           .orderBy('expires_at')
           .limit(sweepLimit),
       )
-      .execute();
+      .executeTakeFirst();
+    return { removed: Number(numDeletedRows), more: numDeletedRows >= BigInt(sweepLimit) };
+  }
+
+  private async findAt(id: string, nowMs: number): Promise<IdempotencyRecord | null> {
+    const row = await this.database.kysely
+      .selectFrom('idempotency_records')
+      .selectAll()
+      .where('id', '=', id)
+      .where('expires_at', '>', serverTime(this.database, nowMs))
+      .executeTakeFirst();
+    return row ? toRecord(row) : null;
   }
 }
 

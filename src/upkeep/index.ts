@@ -1,0 +1,2 @@
+export { UpkeepModule } from './upkeep.module.js';
+export { Upkeep } from './upkeep.js';
