@@ -39,7 +39,7 @@ export class ArchiveController {
   @Idempotent()
   @HttpCode(200)
   run(): Promise<unknown> {
-    return this.drain.track(this.jobs.run(ARCHIVE_JOB));
+    return this.drain.track(this.jobs.runByHand(ARCHIVE_JOB));
   }
 
   @Get('archive/ticks')

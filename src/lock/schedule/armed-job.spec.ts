@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { CronJob } from 'cron';
+import { CronJob, CronTime } from 'cron';
 import { type FiredTick, followTimer, takeFiredTick } from './armed-job.js';
 
 const START = Date.UTC(2026, 0, 1);
@@ -21,7 +21,7 @@ afterEach(async () => {
 function start(cronTime: string, timeZone = 'UTC', more: { waitForCompletion?: boolean } = {}) {
   const onTick = () => void fired.push(takeFiredTick('job'));
   const job = CronJob.from({ cronTime, timeZone, onTick, start: true, ...more });
-  followTimer('job', job);
+  followTimer('job', job, () => true);
   jobs.push(job);
   return job;
 }
@@ -86,7 +86,7 @@ describe('the instant of a tick', () => {
     const onTick = () => void fired.push(takeFiredTick('job'));
     const job = CronJob.from({ cronTime: new Date(START + 1_500), onTick, start: true });
     jobs.push(job);
-    followTimer('job', job);
+    followTimer('job', job, () => true);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(offsets()).toEqual([1_500]);
   });
@@ -99,7 +99,7 @@ describe('the instant of a tick', () => {
       start: true,
     });
     jobs.push(job);
-    followTimer('job', job);
+    followTimer('job', job, () => true);
     await jest.advanceTimersByTimeAsync(1_100);
     expect(fired).toEqual([expect.anything(), undefined]);
     await job.fireOnTick();
@@ -118,7 +118,7 @@ describe('the instant of a tick', () => {
       start: true,
     });
     jobs.push(job);
-    followTimer('job', job);
+    followTimer('job', job, () => true);
     await jest.advanceTimersByTimeAsync(1_400);
     expect(offsets()).toEqual([undefined, 1_000]);
   });
@@ -131,6 +131,28 @@ describe('the instant of a tick', () => {
     job.start();
     await jest.advanceTimersByTimeAsync(1_000);
     expect(offsets()).toEqual([1_000, 12_000]);
+  });
+
+  it('is a new one when the job was stopped over an instant, and started within a second after it', async () => {
+    const job = start('*/3 * * * * *');
+    await jest.advanceTimersByTimeAsync(2_700);
+    await job.stop();
+    await jest.advanceTimersByTimeAsync(700);
+    job.start();
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect(offsets()).toEqual([6_000]);
+  });
+
+  it('follows the job over a new schedule, set as often as one likes', async () => {
+    const job = start('*/4 * * * * *');
+    await jest.advanceTimersByTimeAsync(4_100);
+    job.setTime(new CronTime('*/3 * * * * *', 'UTC'));
+    await jest.advanceTimersByTimeAsync(4_000);
+    job.cronTime = new CronTime('*/5 * * * * *', 'UTC');
+    job.setTime(job.cronTime);
+    await jest.advanceTimersByTimeAsync(7_000);
+    expect(offsets()).toEqual([4_000, 6_000, 10_000, 15_000]);
+    expect(fired.map((tick) => tick?.periodMs)).toEqual([4_000, 3_000, 5_000, 5_000]);
   });
 
   it('of a firing that the job skipped is not given to the next call by hand', async () => {
@@ -146,7 +168,7 @@ describe('the instant of a tick', () => {
       start: true,
     });
     jobs.push(job);
-    followTimer('job', job);
+    followTimer('job', job, () => true);
     await jest.advanceTimersByTimeAsync(3_500);
     done();
     await jest.advanceTimersByTimeAsync(0);

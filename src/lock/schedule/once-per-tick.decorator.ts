@@ -29,10 +29,12 @@ const jobsKey = Symbol.for('the jobs of @OncePerTick: import ScheduledJobsModule
  *
  * `name` is the job's for good, and the name of its cron job: one of `@Cron`, or one that was added to
  * the SchedulerRegistry before the application's bootstrap (its `onTick` calls `ScheduledJobs.run`).
- * Called otherwise than by its timer, the method runs by hand: under the lock, without a mark.
+ * What the registry holds under that name later, changed or replaced, is followed too. Called otherwise
+ * than by that cron job the method refuses: to run it now there is `ScheduledJobs.runByHand(name)`.
  *
  * The application does not start without ScheduledJobsModule, with two jobs of one name, without a
- * cron job of that name, or on a provider that is not a singleton.
+ * cron job of that name, with another timer on the method, with two SchedulerRegistries, or on a
+ * provider that is not a singleton.
  * @throws LockOptionsError when the class is defined, for options that cannot work
  */
 export function OncePerTick(name: string, options: Omit<TickJobOptions, 'name'> = {}) {
@@ -48,14 +50,16 @@ export function OncePerTick(name: string, options: Omit<TickJobOptions, 'name'> 
     }
     const job = { ...options, name };
     resolveTickJob(job);
-    const wrapper = async function (this: Record<symbol, ScheduledJobs> | undefined) {
+    const wrapper = async function (
+      this: Record<symbol, ScheduledJobs> | undefined,
+    ): Promise<void> {
       const jobs = this?.[jobsKey];
       if (!jobs) {
         throw new LockOptionsError(
           `${site}: the instance has no ScheduledJobs. Nest injects it into what it creates itself, after the constructor.`,
         );
       }
-      return jobs.run(name);
+      await jobs.run(name);
     };
     copyIdentity(method, wrapper);
     SetMetadata<symbol, OncePerTickMetadata>(ONCE_PER_TICK, { options: job, method })(

@@ -7,7 +7,6 @@ import {
   currentLease,
   type Lease,
   LockBusyError,
-  LockManager,
   LockModule,
   LockOptionsError,
   LockService,
@@ -112,19 +111,15 @@ describe('a method with @Cron and @OncePerTick', () => {
     expect(reports).toMatchObject([{ outcome: 'clock-fault', aheadMs: 86_400_000 }]);
   });
 
-  it('called otherwise, runs by hand: under the lock, without a mark, refused while it runs', async () => {
-    const app = await boot([Nightly]);
-    const jobs = app.get(ScheduledJobs);
-    const byHand = jobs.run('spec-nightly');
+  it('runs by hand under the lock, without a mark, and is refused while it runs', async () => {
+    const jobs = (await boot([Nightly])).get(ScheduledJobs);
+    const byHand = jobs.runByHand('spec-nightly');
     await jest.advanceTimersByTimeAsync(1);
-    await expect(jobs.run('spec-nightly')).rejects.toThrow(LockBusyError);
+    await expect(jobs.runByHand('spec-nightly')).rejects.toThrow(LockBusyError);
     await jest.advanceTimersByTimeAsync(10);
     expect(await byHand).toBe('done');
-    const direct = app.get(Nightly).nightly(undefined as never, undefined as never);
-    await jest.advanceTimersByTimeAsync(10);
-    expect(await direct).toBe('done');
     await jest.advanceTimersByTimeAsync(2_000);
-    expect(runs).toEqual(['by hand held', 'by hand held', '2 held']);
+    expect(runs).toEqual(['by hand held', '2 held']);
     expect(Object.fromEntries(jobs.runner('spec-nightly').counts)).toEqual({ ran: 1 });
   });
 
@@ -193,7 +188,7 @@ describe('a method with @Cron and @OncePerTick', () => {
     @Injectable()
     class Configured {
       constructor(registry: SchedulerRegistry, jobs: ScheduledJobs) {
-        const onTick = () => jobs.run('spec-configured').then(() => undefined);
+        const onTick = () => jobs.run('spec-configured');
         const cronTime = '*/3 * * * * *';
         const job = CronJob.from({ cronTime, timeZone: 'UTC', onTick, start: true });
         registry.addCronJob('spec-configured', job);
@@ -221,7 +216,6 @@ describe('the application does not start', () => {
   it('with two jobs of one name', async () => {
     @Injectable()
     class Other {
-      @Cron('0 0 4 * * *', { name: 'spec-other' })
       @OncePerTick('spec-base')
       job(): void {}
     }
@@ -235,7 +229,9 @@ describe('the application does not start', () => {
       @OncePerTick('spec-nameless')
       job(): void {}
     }
-    await expect(boot([Nameless])).rejects.toThrow(/"spec-nameless" has no cron job/);
+    await expect(boot([Nameless])).rejects.toThrow(
+      /"spec-nameless" cannot run once per instant: .* without a name/,
+    );
   });
 
   it('with a job on a request-scoped provider, which would never run', async () => {
@@ -263,17 +259,6 @@ describe('the application does not start', () => {
       return Wrong;
     }).toThrow(LockOptionsError);
   });
-});
-
-it('runs nothing before it knows which calls come from timers', async () => {
-  const jobs = new ScheduledJobs(new LockManager({ store }), marks);
-  const work = jest.fn<() => void>();
-  jobs.define({ name: 'early' }, work);
-  await expect(jobs.run('early')).rejects.toThrow(/still starting/);
-  await expect(jobs.run('nobody')).rejects.toThrow(/no scheduled job "nobody".*"early"/);
-  jobs.open();
-  await jobs.run('early');
-  expect(work).toHaveBeenCalledTimes(1);
 });
 
 it('starts without cron jobs, for tests that switch them off', async () => {

@@ -18,7 +18,6 @@ export class ScheduledJobs {
   private readonly logger = new Logger(ScheduledJobs.name);
   private readonly jobs = new Map<string, Job>();
   private readonly listeners = new Set<(report: TickReport) => void>();
-  private isOpen = false;
 
   constructor(
     private readonly locks: LockManager,
@@ -58,28 +57,29 @@ export class ScheduledJobs {
   }
 
   /**
-   * Runs the job: from the cron job of its name the instant that its timer was armed for, with
-   * undefined as result and its outcome reported and logged; from anywhere else by hand, with the
-   * work's result.
-   * @throws by hand, what `TickRunner.runByHand` throws: LockBusyError while the job runs;
-   * LockOptionsError before the application has started
+   * What the cron job of this name calls: runs the instant that its timer was armed for. The outcome is
+   * reported and logged.
+   * @throws LockOptionsError, which is logged as an error too, when anything else calls it: a timer
+   * that is not followed would run the job on every replica
    */
-  async run(name: string): Promise<unknown> {
+  async run(name: string): Promise<void> {
     const { runner, work } = this.job(name);
-    if (!this.isOpen) {
-      throw new LockOptionsError(
-        `Job "${name}" was called while the application was still starting, when nobody knows yet whether a timer called it. Start the cron job, or call it, after the bootstrap.`,
-      );
-    }
     const fired = takeFiredTick(name);
-    if (!fired) return runner.runByHand(work);
+    if (!fired) {
+      const refusal = notItsTimer(name);
+      this.logger.error(refusal.message);
+      throw refusal;
+    }
     await runner.run(fired.scheduledAt, work, fired);
-    return undefined;
   }
 
-  /** Called when every job is tied to its timer. */
-  open(): void {
-    this.isOpen = true;
+  /**
+   * Runs the job now, whatever its schedule says, and leaves its mark alone. Gives the work's result.
+   * @throws what `TickRunner.runByHand` throws: LockBusyError while the job runs
+   */
+  async runByHand(name: string): Promise<unknown> {
+    const { runner, work } = this.job(name);
+    return runner.runByHand(work);
   }
 
   private job(name: string): Job {
@@ -111,4 +111,10 @@ export class ScheduledJobs {
         );
     }
   }
+}
+
+function notItsTimer(name: string): LockOptionsError {
+  return new LockOptionsError(
+    `Job "${name}" was called, but not by the cron job "${name}" of the SchedulerRegistry, whose instants it runs once over all replicas: so it has not run. Stop the timer that called it (another cron job, one that was deleted or has fired before the bootstrap, an interval); a caller who wants it to run now calls ScheduledJobs.runByHand("${name}").`,
+  );
 }

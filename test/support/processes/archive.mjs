@@ -37,6 +37,6 @@ observe(ConversationsRepository, 'remove', 'remove');
 observe(ArchivesRepository, 'move', 'move');
 observe(TickLog, 'ran', 'end');
 
-const result = await app.get(ScheduledJobs).run('archive');
+const result = await app.get(ScheduledJobs).runByHand('archive');
 process.stdout.write(`done ${JSON.stringify(result)}\n`);
 await app.close();
