@@ -31,7 +31,7 @@ export {
   type LossCode,
 } from './core/lock.errors.js';
 export { assertHeld } from './core/shared-lease.js';
-export { LockExceptionFilter } from './nest/lock.exception-filter.js';
+export { LockExceptionFilter, type LockFailure } from './nest/lock.exception-filter.js';
 export { LockHealth } from './nest/lock.health.js';
 export type { LockModuleExtras, LockModuleOptions } from './nest/lock.module-definition.js';
 export { LockModule } from './nest/lock.module.js';

@@ -130,9 +130,9 @@ describe.each(adapters)('LockExceptionFilter on %s', (_platform, newAdapter) => 
     expect((await get('/locked/1')).text).toBe('1');
   });
 
-  it('lets the error go on where there is no HTTP', () => {
+  it('lets the error go on where it knows no form of answer', () => {
     const filter = new LockExceptionFilter(app.get(HttpAdapterHost));
-    const host = { getType: () => 'rpc' } as unknown as ArgumentsHost;
+    const host = { getType: () => 'graphql' } as unknown as ArgumentsHost;
     expect(() => filter.catch(new LockBusyError(name, 1, 1), host)).toThrow(LockBusyError);
   });
 });
