@@ -4,20 +4,23 @@ import { TICK_MS } from './scenes/scheduled-ticks.mjs';
 const everyMs = 50;
 
 /**
- * Asks `replicas` in turn until one of them may work on the document; resolves with it and with how
- * long that took since `sinceMs` (on performance.now()).
+ * Asks `replicas` in turn to have the document processed, until one of them works on it under a fence above
+ * `fence`; resolves with that one and with how long it took since `sinceMs` (on performance.now()).
  * @throws when an answer is neither 202 nor 423
  */
-export async function takeOver(id, replicas, sinceMs, timeoutMs) {
+export async function takeOver(id, { fence, replicas, sinceMs, timeoutMs }) {
   let turn = 0;
   const winner = await until(
     `document ${id} to be taken over`,
     async () => {
       const replica = replicas[turn++ % replicas.length];
       const { status, body } = await replica.begin(id);
-      if (status === 202) return replica;
-      if (status !== 423) throw new Error(`${replica.name}: ${status} ${JSON.stringify(body)}`);
-      return null;
+      if (status !== 202 && status !== 423) {
+        throw new Error(`${replica.name}: ${status} ${JSON.stringify(body)}`);
+      }
+      const document = await replica.document(id);
+      if (BigInt(document.fence) <= BigInt(fence)) return null;
+      return replicas.find(({ name }) => name === document.replica);
     },
     { timeoutMs, everyMs },
   );

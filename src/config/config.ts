@@ -118,6 +118,12 @@ export interface AppConfig {
   };
   readonly documents: {
     readonly embedWorkers: number;
+    /** How many documents this replica works on at once. */
+    readonly concurrency: number;
+    /** How many documents all replicas together have waiting or under way at most. */
+    readonly queueLimit: number;
+    /** How long a request waits until its document comes to its turn. */
+    readonly queueWaitMs: number;
     /** Characters per chunk, and how many of them the next chunk repeats. */
     readonly chunkSize: number;
     readonly chunkOverlap: number;

@@ -201,6 +201,16 @@ export class Env {
   @WholeNumber(1, 64)
   EMBED_WORKERS: number | undefined = undefined;
 
+  @IfSet()
+  @WholeNumber(1, 64)
+  PROCESS_CONCURRENCY: number | undefined = undefined;
+
+  @WholeNumber(1, 100_000)
+  QUEUE_LIMIT: number = 10_000;
+
+  @WholeNumber(1, longestTimerMs)
+  QUEUE_WAIT_MS: number = 120_000;
+
   @WholeNumber(50, 10_000)
   CHUNK_SIZE: number = 500;
 
@@ -253,6 +263,7 @@ export const NUMERIC_SETTINGS: ReadonlySet<string> = new Set([
   'LLM_EMBED_DIMENSIONS',
   'LLM_KEY_REQUESTS_PER_MINUTE',
   'LLM_KEY_TOKENS_PER_MINUTE',
+  'PROCESS_CONCURRENCY',
   'RATE_LIMIT_PER_MINUTE',
   'REDIS_WAIT_REPLICAS',
   ...Object.entries(new Env()).flatMap(([name, value]) =>

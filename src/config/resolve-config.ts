@@ -15,6 +15,11 @@ const mebibyte = 1024 * 1024;
 // Where others can reach the service; on loopback all requests come from this machine.
 const defaultRateLimitPerMinute = 1_200;
 
+// More models would cost 200 MB each.
+const workers = Math.min(availableParallelism(), 4);
+// While one document is read or stored, another one has the core.
+const leastConcurrency = 2;
+
 /**
  * The config that settings, given as text, amount to.
  * @throws ConfigError with all mistakes at once: single settings first, then what does not fit together
@@ -63,7 +68,10 @@ export function resolveConfig(raw: RawEnv): AppConfig {
       commandTimeoutMs: env.LOCK_COMMAND_TIMEOUT_MS,
     },
     documents: {
-      embedWorkers: env.EMBED_WORKERS ?? Math.min(availableParallelism(), 4),
+      embedWorkers: env.EMBED_WORKERS ?? workers,
+      concurrency: env.PROCESS_CONCURRENCY ?? Math.max(workers, leastConcurrency),
+      queueLimit: env.QUEUE_LIMIT,
+      queueWaitMs: env.QUEUE_WAIT_MS,
       chunkSize: env.CHUNK_SIZE,
       chunkOverlap: env.CHUNK_OVERLAP,
       extract: {

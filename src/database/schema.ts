@@ -67,6 +67,23 @@ interface PassagesTable {
   embedding: Bytes;
 }
 
+/** A document that is to be processed: one row from the asking to the end of the run. */
+export interface DocumentQueueTable {
+  document_id: string;
+  /** The order: lower ones come first. */
+  ticket: Integer;
+  /** The process that works on it or, not under way yet, the only one that may; null: anybody may. */
+  owner: NullableText;
+  /** 1: taken to be worked on. */
+  under_way: Integer;
+  /** 1: a client was told that it will be done; 0: somebody waits for the answer. */
+  accepted: Integer;
+  /** How often it was taken without coming to an end. */
+  attempts: Integer;
+  /** Until then nobody but the owner may take it, in ms of the database's clock. */
+  held_until: Integer;
+}
+
 /** A question about a document with what was answered; never changed, until it is archived. */
 export interface ConversationsTable {
   id: string;
@@ -149,6 +166,7 @@ export interface Schema {
   documents: DocumentsTable;
   document_contents: DocumentContentsTable;
   passages: PassagesTable;
+  document_queue: DocumentQueueTable;
   conversations: ConversationsTable;
   archives: ArchivesTable;
   writer_fences: WriterFencesTable;

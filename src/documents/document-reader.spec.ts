@@ -39,7 +39,8 @@ async function reading(rows: (DocumentRecord | null)[], lock: { fence: bigint } 
       return lock;
     },
   };
-  const reader = new DocumentReader(documents as never, locks as never);
+  const queue = { places: async () => new Map() };
+  const reader = new DocumentReader(documents as never, queue as never, locks as never);
   return (await reader.readAll(['a'])).get('a') ?? null;
 }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, StaleFenceError, withoutNul } from '../database/index.js';
+import { type Kysely } from 'kysely';
+import { Database, type Schema, StaleFenceError, withoutNul } from '../database/index.js';
 import { type DocumentRecord, type Stage, toRecord } from './document-record.js';
 
 /** How far a stage is; the total is null while it is not known. */
@@ -30,7 +31,8 @@ const idle = {
 /**
  * The row's side of a processing run: begin, progress, and one of publish, keep and fail. Each is one
  * guarded statement, refused (StaleFenceError) once a newer lease has written, also after a delete
- * and a re-creation. All methods throw DatabaseUnavailableError.
+ * and a re-creation. The last three take the document out of the queue in the same transaction: it is
+ * there until its outcome is. All methods throw DatabaseUnavailableError.
  */
 @Injectable()
 export class DocumentRunsRepository {
@@ -42,7 +44,7 @@ export class DocumentRunsRepository {
    * @throws StaleFenceError
    */
   async begin(id: string, fence: bigint, replica: string): Promise<DocumentRecord | null> {
-    const row = await this.guarded(id, fence)
+    const row = await this.guarded(this.database.kysely, id, fence)
       .set({ ...idle, state: 'processing', stage: 'extract', stage_done: 0, replica })
       .returningAll()
       .executeTakeFirst();
@@ -57,7 +59,7 @@ export class DocumentRunsRepository {
    * @throws StaleFenceError
    */
   async progress(id: string, fence: bigint, { stage, done, total }: StageProgress): Promise<void> {
-    const row = await this.guarded(id, fence)
+    const row = await this.guarded(this.database.kysely, id, fence)
       .set({ stage, stage_done: done, stage_total: total })
       .where('state', '=', 'processing')
       .returning('id')
@@ -75,11 +77,13 @@ export class DocumentRunsRepository {
     fence: bigint,
     error: { readonly code: string; readonly message: string },
   ): Promise<void> {
-    const row = await this.guarded(id, fence)
-      .set({ state: 'failed', error_code: error.code, error_message: withoutNul(error.message) })
-      .where('state', '=', 'processing')
-      .returning('id')
-      .executeTakeFirst();
+    const row = await this.ending(id, (transaction) =>
+      this.guarded(transaction, id, fence)
+        .set({ state: 'failed', error_code: error.code, error_message: withoutNul(error.message) })
+        .where('state', '=', 'processing')
+        .returning('id')
+        .executeTakeFirst(),
+    );
     if (row === undefined) await this.refuseUnlessOver(id, fence);
   }
 
@@ -88,19 +92,21 @@ export class DocumentRunsRepository {
    * @throws StaleFenceError, with nothing changed
    */
   async publish(id: string, fence: bigint, made: Publication): Promise<DocumentRecord> {
-    const row = await this.guarded(id, fence)
-      .set({
-        ...idle,
-        state: 'ready',
-        generation: fence,
-        pages: made.pages,
-        chunks: made.chunks,
-        processed_hash: made.processedHash,
-        embedding_model: made.embeddingModel,
-        processed_at: Date.now(),
-      })
-      .returningAll()
-      .executeTakeFirst();
+    const row = await this.ending(id, (transaction) =>
+      this.guarded(transaction, id, fence)
+        .set({
+          ...idle,
+          state: 'ready',
+          generation: fence,
+          pages: made.pages,
+          chunks: made.chunks,
+          processed_hash: made.processedHash,
+          embedding_model: made.embeddingModel,
+          processed_at: Date.now(),
+        })
+        .returningAll()
+        .executeTakeFirst(),
+    );
     if (row === undefined) throw new StaleFenceError({ table: 'documents', id, fence });
     return toRecord(row);
   }
@@ -111,17 +117,32 @@ export class DocumentRunsRepository {
    * @throws StaleFenceError, also when nothing is published
    */
   async keep(id: string, fence: bigint, embeddingModel: string): Promise<DocumentRecord> {
-    const row = await this.guarded(id, fence)
-      .set({ ...idle, state: 'ready', embedding_model: embeddingModel })
-      .where('generation', 'is not', null)
-      .returningAll()
-      .executeTakeFirst();
+    const row = await this.ending(id, (transaction) =>
+      this.guarded(transaction, id, fence)
+        .set({ ...idle, state: 'ready', embedding_model: embeddingModel })
+        .where('generation', 'is not', null)
+        .returningAll()
+        .executeTakeFirst(),
+    );
     if (row === undefined) throw new StaleFenceError({ table: 'documents', id, fence });
     return toRecord(row);
   }
 
-  private guarded(id: string, fence: bigint) {
-    return this.database.kysely
+  private ending<Row>(
+    id: string,
+    write: (transaction: Kysely<Schema>) => Promise<Row | undefined>,
+  ): Promise<Row | undefined> {
+    return this.database.transaction(async (transaction) => {
+      const row = await write(transaction);
+      if (row !== undefined) {
+        await transaction.deleteFrom('document_queue').where('document_id', '=', id).execute();
+      }
+      return row;
+    });
+  }
+
+  private guarded(kysely: Kysely<Schema>, id: string, fence: bigint) {
+    return kysely
       .updateTable('documents')
       .set({ fence, updated_at: Date.now() })
       .where('id', '=', id)

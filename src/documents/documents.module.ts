@@ -7,6 +7,7 @@ import { SqlVectorStore } from './adapters/sql-vector-store.js';
 import { LlmEmbedder } from './adapters/llm-embedder.js';
 import { UseEmbedder } from './adapters/use-embedder.js';
 import { DocumentPointers } from './document-pointers.js';
+import { DocumentQueue } from './document-queue.js';
 import { DocumentReader } from './document-reader.js';
 import { DocumentRunsRepository } from './document-runs.repository.js';
 import { DocumentsController } from './documents.controller.js';
@@ -19,7 +20,9 @@ import { WorkerThreads } from './pipeline/run/worker-threads.js';
 import { EMBEDDER, type Embedder } from './ports/embedder.js';
 import { VECTOR_STORE, type VectorStore } from './ports/vector-store.js';
 import { ProcessingController } from './processing.controller.js';
+import { ProcessingQueue } from './processing-queue.js';
 import { ProcessingService } from './processing.service.js';
+import { ProcessingSlots } from './processing-slots.js';
 import { ProgressStream } from './progress-stream.js';
 import { SearchService } from './search.service.js';
 
@@ -30,9 +33,12 @@ import { SearchService } from './search.service.js';
     DocumentsRepository,
     DocumentRunsRepository,
     DocumentPointers,
+    DocumentQueue,
     DocumentReader,
     DocumentsService,
+    ProcessingQueue,
     ProcessingService,
+    ProcessingSlots,
     ProgressStream,
     SearchService,
     Pipeline,

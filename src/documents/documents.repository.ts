@@ -172,6 +172,7 @@ export class DocumentsRepository {
         .execute();
       await transaction.deleteFrom('document_contents').where('document_id', '=', id).execute();
       await transaction.deleteFrom('passages').where('document_id', '=', id).execute();
+      await transaction.deleteFrom('document_queue').where('document_id', '=', id).execute();
       return true;
     });
   }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Transaction } from 'kysely';
 import { type Schema } from '../database/index.js';
 import { LockService, lockName } from '../lock/index.js';
+import { DocumentQueue } from './document-queue.js';
 import { DocumentNotFoundError } from './documents.errors.js';
 import { type DocumentContent, DocumentsRepository } from './documents.repository.js';
 import { type DocumentView, toView } from './dto/document.view.js';
@@ -22,6 +23,7 @@ const oneTry = { waitMs: 0 };
 export class DocumentsService {
   constructor(
     private readonly documents: DocumentsRepository,
+    private readonly queue: DocumentQueue,
     private readonly locks: LockService,
     private readonly sweeper: Sweeper,
   ) {}
@@ -32,9 +34,9 @@ export class DocumentsService {
     within: (transaction: Transaction<Schema>, view: DocumentView) => Promise<void>,
   ): Promise<DocumentView> {
     const document = await this.documents.create(upload, (transaction, created) =>
-      within(transaction, toView(created, false)),
+      within(transaction, toView(created)),
     );
-    return toView(document, false);
+    return toView(document);
   }
 
   /**
@@ -46,7 +48,8 @@ export class DocumentsService {
       lease.assertHeld();
       const { document, created } = await this.documents.put(id, lease.fence, upload);
       await this.sweeper.sweep(id, null);
-      return { view: toView(document, false), isNew: created };
+      const place = await this.queue.place(id);
+      return { view: toView(document, { isInterrupted: false, place }), isNew: created };
     });
   }
 

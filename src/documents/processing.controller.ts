@@ -15,7 +15,7 @@ import { ApiHeader } from '@nestjs/swagger';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
 import { Answers, AnswersAs, clientOf, Problems, Rules, TakesKey } from '../http/index.js';
-import { Idempotent } from '../idempotency/index.js';
+import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { AcceptedView, ProcessedView } from './dto/processed.view.js';
 import { SearchQuery } from './dto/search-query.dto.js';
@@ -41,12 +41,15 @@ export class ProcessingController {
   @Post('process')
   @TakesKey()
   @Answers(ProcessedView, 200, 'Processed.')
-  @Answers(AcceptedView, 202, 'Begun; see the document at Location.')
+  @Answers(AcceptedView, 202, 'Queued; see the document at Location.')
   @Problems(
     'document_not_found',
     'unreadable_document',
     'lock_wait_timeout',
     'lock_busy',
+    'document_queued',
+    'queue_full',
+    'queue_wait_timeout',
     'lock_unavailable',
     'lease_lost',
     'database_unavailable',
@@ -56,7 +59,7 @@ export class ProcessingController {
   @ApiHeader({
     name: 'Prefer',
     required: false,
-    description: '`respond-async` has it begun, and answered 202 at once.',
+    description: '`respond-async` has it queued, and answered 202 at once.',
     schema: { type: 'string', example: 'respond-async' },
   })
   @Idempotent()
@@ -67,12 +70,15 @@ export class ProcessingController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ProcessedView | AcceptedView> {
     if (!wantsAsync(prefer)) return this.processing.process(id);
-    await this.processing.start(id);
-    void reply.code(202).headers({
-      location: `/documents/${id}`,
-      'preference-applied': 'respond-async',
+    const accepted: AcceptedView = { status: 'accepted', id };
+    await this.processing.accept(id, async (transaction) => {
+      void reply.code(202).headers({
+        location: `/documents/${id}`,
+        'preference-applied': 'respond-async',
+      });
+      await recordAnswer(transaction, accepted);
     });
-    return { status: 'accepted', id };
+    return accepted;
   }
 
   @Sse('events', { maxPendingDataLength: MAX_PENDING_EVENTS })

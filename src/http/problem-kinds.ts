@@ -35,6 +35,7 @@ export const PROBLEM_KINDS = {
     status: 422,
     title: 'The Idempotency-Key belongs to another request',
   },
+  document_queued: { status: 423, title: 'The document waits to be processed already' },
   rate_limited: { status: 429, title: 'Too many requests' },
   stream_limit: { status: 429, title: 'Too many event streams of one client' },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
@@ -108,6 +109,12 @@ export const PROBLEM_KINDS = {
     title: 'The replica has too many event streams',
     retryAfterSeconds: 5,
   },
+  queue_full: {
+    status: 503,
+    title: 'Too many documents wait to be processed',
+    retryAfterSeconds: 1,
+  },
+  queue_wait_timeout: { status: 503, title: 'The document did not come to its turn in time' },
   unavailable: { status: 503, title: 'The service is not available', retryAfterSeconds: 1 },
   not_ready: { status: 503, title: 'This replica is not ready', retryAfterSeconds: 1 },
   lease_lost: {

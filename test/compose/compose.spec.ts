@@ -62,25 +62,27 @@ describeHere('the compose stack', () => {
 
   afterAll(() => stack?.down(), 3 * minutes);
 
+  const processing = (id: string) =>
+    eventually(async () => {
+      const document = await documents.get(id);
+      return document.state === 'processing' && document;
+    });
+
   /** Starts processing; resolves with the fence and the container of the replica that works. */
   const startProcessing = async (id: string): Promise<{ fence: string; holder: Container }> => {
     await documents.put(id, `The text of ${id}.`);
     expect(await documents.start(id)).toMatchObject({ status: 202 });
-    const { state, fence, replica } = await documents.get(id);
-    expect(state).toBe('processing');
+    const { fence, replica } = await processing(id);
     return { fence, holder: await stack.replica(replica!) };
   };
 
-  /** Asks until another replica may work on the document; resolves with how long that took since the holder failed. */
-  const takeOver = async (id: string, sinceMs: number): Promise<number> => {
-    await eventually(
-      async () => {
-        const { status } = await documents.start(id);
-        if (status !== 423) expect(status).toBe(202);
-        return status === 202;
-      },
-      { timeoutMs: ttlMs + 10_000, everyMs: 50, what: `document ${id} to be taken over` },
-    );
+  /** Looks until another replica works on the document; resolves with how long that took since the holder failed. */
+  const takeOver = async (id: string, fence: string, sinceMs: number): Promise<number> => {
+    await eventually(async () => BigInt((await documents.get(id)).fence) > BigInt(fence), {
+      timeoutMs: ttlMs + 10_000,
+      everyMs: 50,
+      what: `document ${id} to be taken over`,
+    });
     return performance.now() - sinceMs;
   };
 
@@ -167,7 +169,7 @@ describeHere('the compose stack', () => {
     const { fence, holder } = await startProcessing('killed');
     const failedAt = performance.now();
     await stack.act(holder.id, 'kill');
-    const ms = await takeOver('killed', failedAt);
+    const ms = await takeOver('killed', fence, failedAt);
     say(`Killed: taken over ${seconds(ms)} later (TTL ${seconds(ttlMs)}).`);
     expect(ms).toBeLessThan(ttlMs + 2_000);
     await ready('killed');
@@ -184,7 +186,7 @@ describeHere('the compose stack', () => {
     const failedAt = performance.now();
     await stack.act(holder.id, 'pause');
     await stack.served(2); // a request that the front still sent to the paused one would wait for it
-    const ms = await takeOver('paused', failedAt);
+    const ms = await takeOver('paused', fence, failedAt);
     say(`Paused: taken over ${seconds(ms)} later (TTL ${seconds(ttlMs)}).`);
     await ready('paused');
     const after = await documents.get('paused');
@@ -249,6 +251,7 @@ describeHere('the compose stack with its profile', () => {
         const documents = new DocumentsClient(stack);
         await documents.put('one', 'The text of one.');
         expect(await documents.start('one')).toMatchObject({ status: 202 });
+        await eventually(async () => (await documents.get('one')).state === 'processing');
         expect(await documents.process('one')).toMatchObject({
           status: 423,
           body: { code: 'lock_busy' },

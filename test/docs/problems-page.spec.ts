@@ -35,6 +35,8 @@ const neverAnswered = [
 ];
 /** Whose Retry-After depends on the occurrence. */
 const reckoned: Record<string, string> = {
+  document_queued: 'estimated',
+  queue_wait_timeout: 'estimated',
   idempotency_in_progress: 'estimated',
   key_pool_busy: 'estimated',
   key_pool_resting: 'exact',

@@ -87,6 +87,7 @@ it.each(stores)(
       const client = new DocumentsClient(service);
       await client.put('a', 'A text about lanterns.');
       expect((await client.start('a')).status).toBe(202);
+      await eventually(async () => (await client.get('a')).state === 'processing');
       const second = await client.process('a');
       expect(second.status).toBe(423);
       expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);

@@ -84,10 +84,7 @@ describe('three replicas on one Redis and one data folder', () => {
     expect(accepted).toMatchObject({ status: 202, body: { status: 'accepted', id: 'async' } });
     expect(accepted.headers.get('location')).toBe('/documents/async');
     expect(accepted.headers.get('preference-applied')).toBe('respond-async');
-    expect(await client(1).get('async')).toMatchObject({
-      state: 'processing',
-      replica: 'replica-1',
-    });
+    await isState('async', 'processing', 1);
     expect(await client(1).start('async')).toMatchObject({ status: 423 });
     expect(await client(2).process('async')).toMatchObject({ status: 423 });
     await isState('async', 'ready', 2);
@@ -113,9 +110,11 @@ describe('three replicas on one Redis and one data folder', () => {
 
   it('take over from one that was killed, once its lease has run out', async () => {
     await client(1).put('orphan', 'A text whose worker dies.');
-    await client(0).start('orphan');
+    const lost = client(0).process('orphan').catch(String);
+    await isState('orphan', 'processing', 1);
     const before = await client(1).get('orphan');
     await cluster.replicas[0]!.kill('SIGKILL');
+    expect(await lost).toMatch(/fetch failed|terminated/);
     const killedAt = performance.now();
     expect(await client(1).process('orphan')).toMatchObject({ status: 423 });
     await isState('orphan', 'interrupted', 1);

@@ -109,10 +109,18 @@ describe('a service with its vectors in ChromaDB', () => {
 
     const other = cluster.clients[1]!;
     expect(await other.passages('torn', 'crow')).toEqual([]);
-    await eventually(async () => (await other.get('torn')).state === 'interrupted');
-    const again = await other.process('torn');
-    expect(again).toMatchObject({ status: 200, body: { chunks: 4 } });
+    const again = await eventually(
+      async () => {
+        const document = await other.get('torn');
+        return document.state === 'ready' && document;
+      },
+      { timeoutMs: 20_000, what: 'another replica to take it over' },
+    );
+    expect(again).toMatchObject({ chunks: 4, replica: 'replica-2' });
     expect(await other.passages('torn', 'crow')).toHaveLength(4);
-    expect(await stored('torn')).toEqual({ [String(again.body['fence'])]: 4 });
+    await eventually(async () => {
+      expect(await stored('torn')).toEqual({ [again.fence]: 4 });
+      return true;
+    });
   });
 });

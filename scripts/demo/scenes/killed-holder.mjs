@@ -1,3 +1,4 @@
+import { until } from '../../support/until.mjs';
 import { processed, takeOver } from '../take-over.mjs';
 
 /** A holder that dies in the middle: another replica gets the lock when the lease has run out, not before. */
@@ -7,7 +8,10 @@ export async function killedHolder({ timeline, replicas, ttlMs, returning }) {
   const id = '1002';
   await holder.upload(id, 'The text of document 1002.');
   await holder.begin(id);
-  const { fence } = await holder.document(id);
+  const { fence } = await until(`${holder.name} to work on it`, async () => {
+    const document = await holder.document(id);
+    return document.state === 'processing' && document.replica === holder.name && document;
+  });
   timeline.event(holder.name, `works on document ${id} under fence ${fence}`);
   holder.signal('SIGKILL');
   const killedAt = performance.now();
@@ -17,7 +21,12 @@ export async function killedHolder({ timeline, replicas, ttlMs, returning }) {
   back.catch(() => {}); // whoever waits for its return hears of it
   returning.push(back);
 
-  const { winner, tookMs } = await takeOver(id, others, killedAt, ttlMs + 10_000);
+  const { winner, tookMs } = await takeOver(id, {
+    fence,
+    replicas: others,
+    sinceMs: killedAt,
+    timeoutMs: ttlMs + 10_000,
+  });
   timeline.event(winner.name, `takes over ${Math.round(tookMs)} ms later (TTL ${ttlMs} ms)`);
   const done = await processed(id, winner);
   timeline.event(winner.name, `has processed document ${id} under fence ${done.fence}`);

@@ -30,7 +30,12 @@ export async function lateWrite({ timeline, replicas, redis, dataDir, ttlMs, pro
   const pausedAt = performance.now();
   timeline.event('careless', 'is paused');
 
-  const { winner, tookMs } = await takeOver(id, replicas.slice(1), pausedAt, ttlMs + 10_000);
+  const { winner, tookMs } = await takeOver(id, {
+    fence,
+    replicas,
+    sinceMs: pausedAt,
+    timeoutMs: ttlMs + 10_000,
+  });
   timeline.event(winner.name, `takes over ${Math.round(tookMs)} ms later`);
   const done = await processed(id, winner);
   timeline.event(winner.name, `has processed document ${id} under fence ${done.fence}`);

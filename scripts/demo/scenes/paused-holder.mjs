@@ -13,7 +13,12 @@ export async function pausedHolder({ timeline, replicas, ttlMs }) {
   const pausedAt = performance.now();
   timeline.event(holder.name, 'is paused');
 
-  const { winner, tookMs } = await takeOver(id, others, pausedAt, ttlMs + 10_000);
+  const { winner, tookMs } = await takeOver(id, {
+    fence,
+    replicas: others,
+    sinceMs: pausedAt,
+    timeoutMs: ttlMs + 10_000,
+  });
   timeline.event(winner.name, `takes over ${Math.round(tookMs)} ms later`);
   const done = await processed(id, winner);
   timeline.event(winner.name, `has processed document ${id} under fence ${done.fence}`);

@@ -5,6 +5,7 @@ import { createArchives } from './0003-archives.js';
 import { createIdempotencyRecords } from './0004-idempotency.js';
 import { addAnswers } from './0005-answers.js';
 import { addEmbeddingModels } from './0006-embedding-models.js';
+import { createDocumentQueue } from './0007-document-queue.js';
 import { type MigrationSchema, type MigrationTypes } from './migration-types.js';
 
 /** One step of the schema's history. */
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   { name: '0004-idempotency', up: createIdempotencyRecords },
   { name: '0005-answers', up: addAnswers },
   { name: '0006-embedding-models', up: addEmbeddingModels },
+  { name: '0007-document-queue', up: createDocumentQueue },
 ];

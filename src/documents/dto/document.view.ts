@@ -6,6 +6,7 @@ import {
   type Stage,
   STATES,
 } from '../document-record.js';
+import { type QueuePlace } from '../document-queue.js';
 
 /** How far a stage of the processing is. */
 export class ProgressView {
@@ -16,6 +17,16 @@ export class ProgressView {
   /** null while not known. */
   @ApiProperty({ type: Number, nullable: true })
   readonly total: number | null;
+}
+
+/** Where a document stands that waits to be processed. */
+export class QueueView {
+  /** Among those that wait; 1 is the next. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  readonly position: number;
+  /** How many come before it, those under way included. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  readonly ahead: number;
 }
 
 /** Why the processing failed. */
@@ -38,9 +49,15 @@ export class DocumentView {
   readonly sizeBytes: number;
   @ApiProperty()
   readonly sha256: string;
-  /** `interrupted`: the worker died or lost its lock; processing the document again takes over. */
-  @ApiProperty({ enum: [...STATES, 'interrupted'] })
-  readonly state: DocumentState | 'interrupted';
+  /**
+   * `queued`: it will be processed, and needs nobody to ask again. `interrupted`: the worker died or lost its lock,
+   * and nobody was told that it would be done; processing the document again takes over.
+   */
+  @ApiProperty({ enum: [...STATES, 'queued', 'interrupted'] })
+  readonly state: DocumentState | 'queued' | 'interrupted';
+  /** Set while it is `queued`. */
+  @ApiProperty({ type: QueueView, nullable: true })
+  readonly queue: QueueView | null;
   /** Where the processing is or stopped; null when there is nothing to tell. */
   @ApiProperty({ type: ProgressView, nullable: true })
   readonly progress: ProgressView | null;
@@ -73,21 +90,38 @@ export class DocumentListView {
   readonly nextCursor: string | null;
 }
 
-/** The view of a row; whether its worker is gone is for the caller to find out. */
-export function toView(record: DocumentRecord, isInterrupted: boolean): DocumentView {
+/** What a document's row does not say. */
+export interface Circumstances {
+  /** Whether the row says `processing` and the worker is gone. */
+  readonly isInterrupted: boolean;
+  /** null: it is not in the queue. */
+  readonly place: QueuePlace | null;
+}
+
+/** A document's view; what its row does not say is for the caller to find out. */
+export function toView(
+  record: DocumentRecord,
+  { isInterrupted, place }: Circumstances = { isInterrupted: false, place: null },
+): DocumentView {
   const { stage, errorCode, processedAt } = record;
+  const isAtRest = isInterrupted || record.state !== 'processing';
+  const queue = isAtRest && place ? { position: place.position, ahead: place.ahead } : null;
   return {
     id: record.id,
     title: record.title,
     mediaType: record.mediaType,
     sizeBytes: record.sizeBytes,
     sha256: record.sha256,
-    state: isInterrupted ? 'interrupted' : record.state,
-    progress: stage && { stage, done: record.stageDone ?? 0, total: record.stageTotal },
+    state: queue ? 'queued' : isInterrupted ? 'interrupted' : record.state,
+    queue,
+    progress: queue
+      ? null
+      : stage && { stage, done: record.stageDone ?? 0, total: record.stageTotal },
     pages: record.pages,
     chunks: record.chunks,
     fence: String(record.fence),
-    error: errorCode === null ? null : { code: errorCode, message: record.errorMessage ?? '' },
+    error:
+      queue || errorCode === null ? null : { code: errorCode, message: record.errorMessage ?? '' },
     createdAt: iso(record.createdAt),
     updatedAt: iso(record.updatedAt),
     processedAt: processedAt === null ? null : iso(processedAt),

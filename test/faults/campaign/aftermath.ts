@@ -53,8 +53,9 @@ export async function everythingWorks(
   await Promise.all(library.map(check));
 }
 
-/** No lock is older than its TTL, nothing in the lock store lives for ever, no passage is left over. */
+/** No lock is older than its TTL, nothing in the lock store lives for ever, no passage is left over, nor any order. */
 export async function nothingStays(world: World, journal: Journal): Promise<void> {
+  await settles(journal, () => queuedDocuments(world));
   await settles(journal, () => heldLocks(world));
   for (const trouble of await world.store.leftovers()) journal.violation(trouble);
   const { rows } = await sql<{ document_id: string; generation: bigint }>`
@@ -65,6 +66,13 @@ export async function nothingStays(world: World, journal: Journal): Promise<void
   for (const { document_id: id, generation } of rows) {
     journal.violation(`passages of ${id} under ${generation} were left behind`);
   }
+}
+
+/** Documents that were accepted and are not done. */
+async function queuedDocuments({ database }: World): Promise<string | undefined> {
+  const rows = await database.kysely.selectFrom('document_queue').select('document_id').execute();
+  const ids = rows.map(({ document_id: id }) => id);
+  return ids.length === 0 ? undefined : `still queued in the end: ${ids.join(', ')}`;
 }
 
 /** Locks of documents that somebody still has. The archiver and the health checks go on taking theirs. */

@@ -19,7 +19,10 @@ const problems: Record<number, Readonly<Record<string, readonly OperationKind[]>
   },
   409: { idempotency_in_progress: ['ask-once'] },
   422: { unreadable_document: ['process'] },
-  423: { lock_busy: ['upload', 'process', 'process-async', 'archive', 'delete'] },
+  423: {
+    lock_busy: ['upload', 'process', 'process-async', 'archive', 'delete'],
+    document_queued: ['process'],
+  },
   503: {
     lock_unavailable: [
       'upload',
@@ -30,6 +33,7 @@ const problems: Record<number, Readonly<Record<string, readonly OperationKind[]>
       'read',
       'ask-once',
     ],
+    queue_wait_timeout: ['process'],
     idempotency_mark_lost: ['ask-once'],
     idempotency_unavailable: ['ask-once'],
     lease_lost: ['upload', 'process', 'process-async', 'archive', 'delete'],

@@ -122,6 +122,7 @@ export class World implements Breakable, AsyncDisposable {
       DATA_DIR: dataDir,
       ...(url !== undefined && { DATABASE_URL: url }),
       EMBED_WORKERS: '1',
+      QUEUE_WAIT_MS: '20000', // less than an answer may take
       LOCK_TTL_MS: String(TTL_MS),
       LOCK_COMMAND_TIMEOUT_MS: '500',
       ARCHIVE_CRON: '*/2 * * * * *',

@@ -9,6 +9,26 @@ export interface Failure {
   readonly message: string;
 }
 
+/** Nobody came to the end of a document's run, as often as it was begun. */
+export class RunsAbandonedError extends Error {
+  readonly code = 'lease_lost';
+
+  constructor(attempts: number) {
+    super(
+      `Its worker died or lost the lock, ${attempts} times in a row. The logs of the replicas say why; after that, process the document again.`,
+    );
+    this.name = 'RunsAbandonedError';
+  }
+}
+
+/** What is said of a document that takes longer than a lock may be held. */
+export function overlong(maxHoldMs: number): Failure {
+  return {
+    code: 'lease_lost',
+    message: `The processing took longer than ${maxHoldMs} ms and was stopped. Raise LOCK_MAX_HOLD_MS, or split the document.`,
+  };
+}
+
 /** What is said, by the error's `code`, of trouble that the document is not to blame for. */
 const TROUBLE = new Map<unknown, string>([
   ['database_unavailable', 'The database was away. Process the document again.'],

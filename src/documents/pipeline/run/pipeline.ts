@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../../../config/index.js';
-import { type Lease } from '../../../lock/index.js';
+import { type Lease, LockLostError } from '../../../lock/index.js';
 import { type DocumentRecord, type Stage } from '../../document-record.js';
 import { DocumentRunsRepository } from '../../document-runs.repository.js';
 import { DocumentNotFoundError } from '../../documents.errors.js';
@@ -10,7 +10,7 @@ import { VECTOR_STORE, type VectorStore } from '../../ports/vector-store.js';
 import { chunkPages } from '../chunk/index.js';
 import { type Extraction, Extractor } from '../extract/index.js';
 import { contentHash } from './content-hash.js';
-import { failureOf } from './failure.js';
+import { failureOf, overlong, RunsAbandonedError } from './failure.js';
 import { pause } from './pause.js';
 import { ProgressReporter } from './progress-reporter.js';
 import { Sweeper } from './sweeper.js';
@@ -64,6 +64,16 @@ export class Pipeline {
       await this.noteFailure(document.id, lease, error);
       throw error;
     }
+  }
+
+  /**
+   * Ends a document's run before it begins: so many before it have died or lost the lock.
+   * @throws RunsAbandonedError, or what keeps the failure from being noted
+   */
+  async abandon({ id }: DocumentRecord, lease: Lease, attempts: number): Promise<never> {
+    const error = new RunsAbandonedError(attempts);
+    await this.runs.fail(id, lease.fence, { code: error.code, message: error.message });
+    throw error;
   }
 
   private async stages(document: DocumentRecord, lease: Lease): Promise<RunOutcome> {
@@ -126,12 +136,16 @@ export class Pipeline {
     return this.extractor.extract(content.bytes, content.mediaType, call);
   }
 
-  /** Only who still holds the lock may say how it ended; otherwise the row shows `interrupted`. */
+  /**
+   * Only who still holds the lock may say how it ended; otherwise the row shows `interrupted`. A run that
+   * took too long has let go of it, and the fence alone says whether a newer one has begun.
+   */
   private async noteFailure(id: string, lease: Lease, error: unknown): Promise<void> {
-    const failure = failureOf(error);
+    const isOverlong = error instanceof LockLostError && error.reason === 'MAX_HOLD';
+    const failure = isOverlong ? overlong(this.config.lock.maxHoldMs) : failureOf(error);
     if (failure === null) return;
     try {
-      lease.assertHeld();
+      if (!isOverlong) lease.assertHeld();
       await this.runs.fail(id, lease.fence, failure);
     } catch (secondError) {
       this.logger.warn(`Document ${id} does not show its failure: ${String(secondError)}`);
