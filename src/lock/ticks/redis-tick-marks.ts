@@ -1,4 +1,5 @@
 import { LockOptionsError } from '../core/lock.errors.js';
+import { oneOf } from '../stores/redis/answer-shapes.js';
 import { LuaScript, type RedisClient } from '../stores/redis/lua-script.js';
 import type { ClaimReply, TickClaim, TickMarks } from './tick-marks.js';
 
@@ -41,6 +42,6 @@ export class RedisTickMarks implements TickMarks {
       keys,
       args: [tickMs, `${fence}`, done ? 1 : 0],
     });
-    return reply as ClaimReply;
+    return oneOf<ClaimReply>(reply, ['claimed', 'done', 'stale'], undefined);
   }
 }

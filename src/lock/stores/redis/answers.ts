@@ -1,4 +1,12 @@
-import type { AcquireReply, BusyReply, RenewOutcome, StoredLock } from '../../core/lock-store.js';
+import type {
+  AcquireAllReply,
+  AcquireReply,
+  BusyReply,
+  RenewOutcome,
+  StoredLock,
+  TokenOf,
+} from '../../core/lock-store.js';
+import { listOf, unknownAnswer } from './answer-shapes.js';
 
 /** What acquire.lua answers: the fence of a plain grant, another grant, or why not. */
 export type AcquireAnswer =
@@ -20,6 +28,24 @@ export const renewOutcomes: readonly RenewOutcome[] = ['not-owner', 'renewed', '
 
 const REVOKED = 'revoked.';
 
+/** @throws LockUnavailableError for what acquire.lua never answers: it is neither granted nor busy */
+export function acquireAnswer(answer: unknown, name: string): AcquireAnswer {
+  if (typeof answer === 'number' && answer > 0) return answer;
+  const [kind] = listOf(answer, ['number', 'number', 'number'], name);
+  if (kind === 1) return answer as AcquireAnswer;
+  if (kind !== 0) throw unknownAnswer(answer, name);
+  listOf(answer, ['number', 'number', 'number', 'number'], name);
+  return answer as AcquireAnswer;
+}
+
+/** @throws LockUnavailableError for what inspect.lua never answers */
+export function inspectAnswer(answer: unknown, name: string): InspectAnswer | null {
+  if (Array.isArray(answer) && answer.length === 0) return null;
+  const [token, ...rest] = listOf(answer, ['string', 'number', 'number', 'number', 'number'], name);
+  const [remainingMs, fence, heldForMs, queued] = rest;
+  return [token, remainingMs, fence, heldForMs, queued];
+}
+
 export function acquireReply(answer: AcquireAnswer): AcquireReply {
   if (typeof answer === 'number') {
     const storeTimeMs = Math.floor(answer / 1000);
@@ -31,6 +57,26 @@ export function acquireReply(answer: AcquireAnswer): AcquireReply {
   const [, remainingMs, heldForMs, queued, ticket] = answer;
   const reply = busyReply(remainingMs, heldForMs, queued);
   return ticket === '' ? reply : { ...reply, ticket };
+}
+
+/** @throws LockUnavailableError for what acquire-all.lua never answers */
+export function acquireAllReply(answer: unknown, locks: readonly TokenOf[]): AcquireAllReply {
+  const first = locks[0]?.name;
+  const [kind] = listOf(answer, ['number', 'number'], first);
+  if (kind === 1) {
+    const [, storeTimeMs, ...fences] = listOf(answer, ['number', 'number'], first);
+    listOf(
+      fences,
+      locks.map(() => 'number'),
+      first,
+    );
+    return { status: 'granted', fences: (fences as number[]).map(BigInt), storeTimeMs };
+  }
+  const form = ['number', 'number', 'number', 'number', 'number'] as const;
+  const [, index, remainingMs, heldForMs, queued] = listOf(answer, form, first);
+  const name = locks[index - 1]?.name;
+  if (kind !== 0 || name === undefined) throw unknownAnswer(answer, first);
+  return { ...busyReply(remainingMs, heldForMs, queued), name };
 }
 
 /** Negative numbers stand for "not known" in the scripts. */

@@ -1,4 +1,5 @@
-import { LockOptionsError } from '../../core/lock.errors.js';
+import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
+import { oneOf } from './answer-shapes.js';
 import { LuaScript, type RedisClient } from './lua-script.js';
 import { unavailable } from './verdict.js';
 
@@ -32,8 +33,9 @@ export class FencedKeys {
     if (fence < 0n) throw new LockOptionsError(`The fence ${fence} of ${key} is below 0.`);
     const call = { keys: [key, `{${key}}:fence`], args: [String(fence), ...value] };
     try {
-      return (await fencedWrite.run(this.client, call)) === 1;
+      return oneOf(await fencedWrite.run(this.client, call), [0, 1], undefined) === 1;
     } catch (error) {
+      if (error instanceof LockUnavailableError) throw error;
       throw unavailable(undefined, error as Error);
     }
   }

@@ -46,13 +46,20 @@ export const redisLockClusterOptions = Object.freeze({
 /** @throws LockOptionsError when the client has an option under which locks would break quietly */
 export function assertUsableClient(client: RedisClient): void {
   const isCluster = client.isCluster;
-  const { keyPrefix } = client.options;
+  const perNode = (isCluster && (client.options as ClusterOptions).redisOptions) || {};
+  const options: Readonly<Record<string, unknown>> = { ...perNode, ...client.options };
+  const keyPrefix = client.options.keyPrefix || perNode.keyPrefix;
   if (keyPrefix) {
     throw new LockOptionsError(
       `The Redis client has keyPrefix "${keyPrefix}", which would put a lock and its helper keys into different slots. Remove it and use the lock store's own prefix.`,
     );
   }
-  const options: Readonly<Record<string, unknown>> = { ...client.options };
+  for (const [name, value] of Object.entries(PLAIN_REPLIES)) {
+    if ((options[name] ?? value) === value) continue;
+    throw new LockOptionsError(
+      `The Redis client has ${name}: ${String(options[name])}, which changes the replies that locks are read from. Remove it, or give the lock store a client of its own.`,
+    );
+  }
   const needed = isCluster ? neededOfCluster : neededOfOne;
   for (const [name, value] of Object.entries(needed)) {
     if (options[name] === value) continue;
@@ -62,6 +69,9 @@ export function assertUsableClient(client: RedisClient): void {
     );
   }
 }
+
+/** Options that change replies, and the values with which they do not. */
+const PLAIN_REPLIES = { stringNumbers: false, replyMapping: 'legacy' };
 
 const neededOfOne = {
   autoResendUnfulfilledCommands: false,

@@ -15,11 +15,12 @@ import type {
 import { LockUnavailableError } from '../../core/lock.errors.js';
 import { lockKeys } from './lock-keys.js';
 import type { LuaScript, RedisClient } from './lua-script.js';
+import { listOf, oneOf, unknownAnswer } from './answer-shapes.js';
 import {
-  type AcquireAnswer,
+  acquireAllReply,
+  acquireAnswer,
   acquireReply,
-  busyReply,
-  type InspectAnswer,
+  inspectAnswer,
   renewOutcomes,
   storedLock,
 } from './answers.js';
@@ -120,7 +121,7 @@ export class RedisLockStore implements LockStore {
           place.ticket ?? '',
         ])
       : this.guard(name, () => this.acquires.run({ keys, args: [token, ttlMs] })));
-    return acquireReply(reply as AcquireAnswer);
+    return acquireReply(acquireAnswer(reply, name));
   }
 
   async tryAcquireAll(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
@@ -129,14 +130,10 @@ export class RedisLockStore implements LockStore {
       return [lock, fence, queue];
     });
     const args = [ttlMs, ...locks.map(({ token }) => token)];
-    const reply = await this.ask(locks[0]?.name, this.scripts.acquireAll, keys, args).catch(apart);
+    const first = locks[0]?.name;
+    const reply = await this.ask(first, this.scripts.acquireAll, keys, args).catch(apart);
     if (reply === 'apart') return { status: 'apart' };
-    if ((reply as unknown[])[0] === 1) {
-      const [, storeTimeMs, ...fences] = reply as [1, number, ...number[]];
-      return { status: 'granted', fences: fences.map(BigInt), storeTimeMs };
-    }
-    const [, index, remaining, heldFor, queued] = reply as [0, number, number, number, number];
-    return { ...busyReply(remaining, heldFor, queued), name: locks[index - 1]?.name ?? '' };
+    return acquireAllReply(reply, locks);
   }
 
   semaphores(permits: number): PermitStore {
@@ -154,7 +151,7 @@ export class RedisLockStore implements LockStore {
   async release(name: string, token: string, process: string): Promise<ReleaseReply> {
     const { lock, queue } = lockKeys(this.prefix, name);
     const call = { keys: [lock, queue], args: [token] };
-    const reply = await this.guard(name, () => this.releases.run(call));
+    const reply = oneOf(await this.guard(name, () => this.releases.run(call)), [0, 1, 2], name);
     // Next is another waiter of the same process: no message was needed for that.
     if (reply === 2) this.subscriber.tell(process, name, 'turn');
     return reply === 0 ? 'not-held' : 'released';
@@ -168,8 +165,8 @@ export class RedisLockStore implements LockStore {
   async inspect(name: string): Promise<StoredLock | null> {
     const { lock, fence, queue } = lockKeys(this.prefix, name);
     const reply = await this.ask(name, this.scripts.inspect, [lock, fence, queue], []);
-    const answer = reply as InspectAnswer | [];
-    return answer.length === 0 ? null : storedLock(answer);
+    const answer = inspectAnswer(reply, name);
+    return answer && storedLock(answer);
   }
 
   /** By SCAN on every master, whose pages of about 500 keys do not stall the server. */
@@ -200,7 +197,8 @@ export class RedisLockStore implements LockStore {
   async revoke(name: string, token: string, process: string): Promise<boolean> {
     const { lock, queue } = lockKeys(this.prefix, name);
     const args = [token, this.channel + process];
-    return (await this.ask(name, this.scripts.revoke, [lock, queue], args)) === 1;
+    const reply = await this.ask(name, this.scripts.revoke, [lock, queue], args);
+    return oneOf(reply, [0, 1], name) === 1;
   }
 
   onWake(process: string, listener: WakeListener): () => void {
@@ -226,9 +224,9 @@ export class RedisLockStore implements LockStore {
     const keys = renewals.map(({ name }) => lockKeys(this.prefix, name).lock);
     const args = renewals.flatMap(({ token, ttlMs }) => [token, ttlMs]);
     try {
-      const replies = (await this.ask(undefined, this.scripts.renew, keys, args)) as (
-        number | string
-      )[];
+      const answer = await this.ask(undefined, this.scripts.renew, keys, args);
+      const replies = listOf(answer, [], undefined);
+      if (replies.length !== renewals.length) throw unknownAnswer(answer, undefined);
       // Errors that come as text are none to the driver, which would reconnect.
       if (replies.some((reply) => isReadOnly(String(reply)))) this.servers.leaveReplica();
       return replies.map((reply) =>

@@ -9,6 +9,7 @@ import type {
   WakeListener,
 } from '../../core/lock-store.js';
 import type { LuaScript, RedisClient } from './lua-script.js';
+import { listOf, oneOf } from './answer-shapes.js';
 import { permitScripts } from './permit-scripts.js';
 import { assertUsableClient, assertUsablePrefix } from './redis-client-options.js';
 import type { RedisServers } from './redis-servers.js';
@@ -61,6 +62,14 @@ type AcquireAnswer =
       closedMs: number,
     ];
 
+/** @throws LockUnavailableError for what acquire-permit.lua never answers */
+function acquireAnswer(answer: unknown, name: string): AcquireAnswer {
+  const kind = oneOf(listOf(answer, [], name)[0], [0, 1], name);
+  if (kind === 1) listOf(answer, ['number', 'string', 'number', 'string'], name);
+  else listOf(answer, ['number', 'number', 'number', 'number'], name);
+  return answer as AcquireAnswer;
+}
+
 /**
  * Permits on Redis, as its locks are: who holds what until when is kept twice, as a sorted set and as a hash,
  * on the server's time; the keys of a name share a slot. One round trip per operation.
@@ -95,7 +104,7 @@ export class RedisPermitStore implements PermitStore {
   ): Promise<AcquireReply> {
     const standing = [place?.process ?? '', place?.ticket ?? ''];
     const args = [this.prefix + name, token, ttlMs, ...standing, ...this.room.args];
-    const answer = (await this.ask(name, this.scripts.acquire, args)) as AcquireAnswer;
+    const answer = acquireAnswer(await this.ask(name, this.scripts.acquire, args), name);
     if (answer[0] === 1) {
       const [, fence, storeTimeMs, permit] = answer;
       return { status: 'granted', fence: BigInt(fence), storeTimeMs, permit: named(permit) };
@@ -128,8 +137,11 @@ export class RedisPermitStore implements PermitStore {
         });
         // No answer, no verdict: all of them stay unknown.
         const answers = await this.ask(name, this.scripts.renew, args).catch(() => []);
-        (answers as number[]).forEach((answer, at) => {
-          outcomes[those[at] ?? -1] = answer === 1 ? 'renewed' : 'not-owner';
+        if (!Array.isArray(answers) || answers.length !== those.length) return;
+        those.forEach((index, at) => {
+          const answer: unknown = answers[at];
+          if (answer === 1) outcomes[index] = 'renewed';
+          else if (answer === 0) outcomes[index] = 'not-owner';
         });
       }),
     );
@@ -138,7 +150,7 @@ export class RedisPermitStore implements PermitStore {
 
   async release(name: string, token: string, process: string): Promise<ReleaseReply> {
     const args = [this.prefix + name, token, ...this.room.args];
-    const reply = await this.ask(name, this.scripts.release, args);
+    const reply = oneOf(await this.ask(name, this.scripts.release, args), [0, 1, 2], name);
     // Next is another waiter of the same process: no message was needed for that.
     if (reply === 2) this.connections.subscriber.tell(process, name, 'turn');
     return reply === 0 ? 'not-held' : 'released';
@@ -151,14 +163,11 @@ export class RedisPermitStore implements PermitStore {
 
   async holders(name: string): Promise<readonly PermitHolder[]> {
     const answer = await this.ask(name, this.scripts.holders, []);
-    return (answer as [string, string, number, string][]).map(
-      ([token, fence, remainingMs, permit]) => ({
-        token,
-        fence: BigInt(fence),
-        remainingMs,
-        permit: named(permit),
-      }),
-    );
+    return listOf(answer, [], name).map((one) => {
+      const form = ['string', 'string', 'number', 'string'] as const;
+      const [token, fence, remainingMs, permit] = listOf(one, form, name);
+      return { token, fence: BigInt(fence), remainingMs, permit: named(permit) };
+    });
   }
 
   onWake(process: string, listener: WakeListener): () => void {

@@ -71,7 +71,7 @@ export class ScriptBatch {
     this.send(this.scripts.many, { keys, args }).then(
       (answers) =>
         calls.forEach((call, index) => {
-          const answer = (answers as unknown[])[index];
+          const answer = Array.isArray(answers) ? (answers as unknown[])[index] : answers;
           if (answer === 0) this.sendAlone(call);
           else call.resolve(answer);
         }),

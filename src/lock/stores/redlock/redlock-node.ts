@@ -8,6 +8,7 @@ import type {
 } from '../../core/lock-store.js';
 import { LockUnavailableError } from '../../core/lock.errors.js';
 import { withDeadline } from '../../core/with-deadline.js';
+import { oneOf } from '../redis/answer-shapes.js';
 import { lockKeys } from '../redis/lock-keys.js';
 import { LuaScript } from '../redis/lua-script.js';
 import { RedisLockStore } from '../redis/redis-lock-store.js';
@@ -116,7 +117,7 @@ export class RedlockNode {
     const { lock, fence: fenceKey, queue } = lockKeys(this.terms.prefix, name);
     const call = { keys: [lock, fenceKey, queue], args: [token, String(fence)] };
     const sent = this.whenFit(() => raiseFence.run(this.client, call));
-    return (await this.bounded(sent)) === 1;
+    return oneOf(await this.bounded(sent), [0, 1], name) === 1;
   }
 
   /**
