@@ -32,7 +32,8 @@ export class LocksService {
     const outcome = await this.locks.revoke(LockName.ofEscaped(name), { force });
     if (outcome === 'not-held') throw new LockNotFoundError(name);
     if (outcome === 'foreign') throw new ForeignLockError(name);
-    this.logger.warn(`Lock ${name} was ${outcome} by an administrator.`);
+    const risk = outcome === 'deleted' ? '; a holder that still works does so beside the next' : '';
+    this.logger.warn(`Lock ${name} was ${outcome} by an administrator${risk}.`);
     return { name, outcome };
   }
 }

@@ -73,6 +73,17 @@ describe('looking after locks over HTTP', () => {
     expect(await keys.exists('lock:doc:x')).toBe(0);
   });
 
+  it('takes a lock of ours that never expires away with force, once it was revoked', async () => {
+    await keys.set('lock:doc:p', 'dHJ5MjAxMjM0NTY3ODkw.cHJvY2Vzcw.replica-9');
+    const revoke = async (query: string) => (await api().delete(`/locks/doc:p${query}`)).body;
+    expect(await revoke('?force=true')).toMatchObject({ outcome: 'revoked' });
+    expect(await revoke('')).toMatchObject({ outcome: 'revoked' });
+    const shown = await api().get('/locks/doc:p').expect(200);
+    expect(shown.body).toMatchObject({ revoked: true, remainingMs: null });
+    expect(await revoke('?force=true')).toMatchObject({ outcome: 'deleted' });
+    expect(await keys.exists('lock:doc:p')).toBe(0);
+  });
+
   it('finds names by their escaped form, and lists no more than it is asked for', async () => {
     const name = 'doc:a%3Ab%20c';
     for (const each of [name, 'doc:y', 'doc:z']) await keys.set(`lock:${each}`, 't', 'PX', 60_000);

@@ -115,8 +115,8 @@ describe('its wire format', () => {
 describe('messages name their lock, whatever it is called', () => {
   it.each(['doc', '!doc', '?doc', '+doc'])('with an empty prefix: %s', async (name) => {
     const bare = new RedisLockStore({ client, prefix: '' });
-    const heard: [name: string | undefined, role: string][] = [];
-    bare.onWake('waiter', (what, role) => heard.push([what, role]));
+    const heard: unknown[][] = [];
+    bare.onWake('waiter', (...message) => heard.push(message));
     try {
       await eventually(() => heard.length === 1); // it is subscribed
       await bare.tryAcquire(name, 'first', 30_000);
@@ -125,8 +125,8 @@ describe('messages name their lock, whatever it is called', () => {
       await bare.release(name, 'first', 'holder');
       await eventually(() => heard.length === 3);
       expect(heard.slice(1)).toEqual([
-        [name, 'revoked'],
-        [name, 'turn'],
+        [name, 'revoked', 'first'],
+        [name, 'turn', undefined],
       ]);
     } finally {
       await bare.close();

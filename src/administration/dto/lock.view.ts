@@ -47,7 +47,7 @@ export class LockListView {
 export class RevokedView {
   @ApiProperty()
   readonly name: string;
-  /** `revoked`: its holder is told, and nobody is granted the lock before it lets go; `deleted`: of a foreign client. */
+  /** `revoked`: its holder is told, and nobody is granted the lock before it lets go; `deleted`, with `force=true`: of a foreign client, or revoked before. */
   @ApiProperty({ enum: ['revoked', 'deleted'] })
   readonly outcome: 'revoked' | 'deleted';
 }

@@ -231,10 +231,10 @@ export class Acquirer {
   private listen(): void {
     if (this.stopListening.length > 0) return;
     this.stopListening = [
-      this.store.onWake(this.owner.process, (name, role) => {
+      this.store.onWake(this.owner.process, (name, role, token) => {
         if (role === 'turn' || name === undefined) this.queue.wake(name);
         else if (role === 'standby') this.lookAfterTurn(name);
-        else this.desk.revoked(name);
+        else this.desk.revoked(name, token);
       }),
       this.store.onReconnect(() => this.queue.wake(undefined)),
     ];

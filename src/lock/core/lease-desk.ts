@@ -109,11 +109,14 @@ export class LeaseDesk implements LeaseKeeper {
   }
 
   /**
-   * An administrator has taken the lock from whoever held it in this process. The message may be late and
-   * mean an earlier lease, so the store is asked.
+   * An administrator has taken the lock from the token. The message may be late and mean an earlier lease; where
+   * it names none, the next renewals come now and show it.
    */
-  revoked(name: string): void {
-    for (const lease of this.held) if (lease.name === name) void this.watchdog.verify(lease);
+  revoked(name: string, token?: string): void {
+    for (const lease of [...this.held].filter((one) => one.name === name)) {
+      if (token === undefined) void this.watchdog.renewNow(lease);
+      else if (lease.token === token) lease.lose('REVOKED');
+    }
   }
 
   onLost(lease: HeldLease, reason: LossCode): void {

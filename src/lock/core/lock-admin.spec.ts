@@ -4,7 +4,7 @@ import { FaultyStore } from '../testing/faulty-store.js';
 import { ManualClock, settle } from '../testing/manual-clock.js';
 import { LockManager } from './lock-manager.js';
 import type { WakeListener } from './lock-store.js';
-import { LockUnavailableError } from './lock.errors.js';
+import { LockOptionsError, LockUnavailableError } from './lock.errors.js';
 
 let clock: ManualClock;
 let memory: MemoryLockStore;
@@ -46,7 +46,36 @@ describe('revoke', () => {
     expect(lease.signal.reason).toMatchObject({ reason: 'REVOKED' });
   });
 
-  it('takes nothing from the next holder in the same process, whom a late message does not mean', async () => {
+  it.each([
+    ['whose renewals go on', 600_000],
+    ['which lives to its maximum already', 10_000],
+  ])('takes nothing from the next lease of the same process, %s', async (_what, maxHoldMs) => {
+    const late: (() => void)[] = [];
+    const hear = memory.onWake.bind(memory);
+    jest
+      .spyOn(memory, 'onWake')
+      .mockImplementation((process, listener) =>
+        hear(process, (...message: Parameters<WakeListener>) =>
+          late.push(() => listener(...message)),
+        ),
+      );
+    const options = { ttlMs: 30_000, maxHoldMs };
+    const first = await locks.acquire('doc:1', options);
+    await admin.revoke('doc:1');
+    await first.release();
+    const second = await locks.acquire('doc:1', options);
+    await settle();
+    expect(late).toHaveLength(1);
+    for (const arrive of late.splice(0)) arrive();
+    await settle();
+    second.assertHeld();
+    await admin.revoke('doc:1');
+    await settle();
+    for (const arrive of late) arrive();
+    expect(second.signal.reason).toMatchObject({ reason: 'REVOKED' });
+  });
+
+  it('is found by a renewal where the message does not say which lease it means', async () => {
     let tell: WakeListener = () => undefined;
     const listen = jest.spyOn(memory, 'onWake').mockImplementation((_process, listener) => {
       tell = listener;
@@ -61,6 +90,16 @@ describe('revoke', () => {
     tell('doc:1', 'revoked');
     await settle();
     expect(lease.signal.reason).toMatchObject({ reason: 'REVOKED' });
+  });
+
+  it('takes a dead holder’s lock with a long TTL away with force, once it was revoked', async () => {
+    await locks.acquire('doc:1', { ttlMs: 86_400_000 });
+    store.always('renew', 'lose-request');
+    expect(await admin.revoke('doc:1', { force: true })).toBe('revoked');
+    expect(await admin.revoke('doc:1')).toBe('revoked');
+    expect(await admin.tryAcquire('doc:1')).toBeNull();
+    expect(await admin.revoke('doc:1', { force: true })).toBe('deleted');
+    (await admin.acquire('doc:1')).assertHeld();
   });
 
   it('costs a dead holder no more than its remaining life', async () => {
@@ -89,6 +128,15 @@ describe('revoke', () => {
     expect(await admin.revoke('doc:1', { force: true })).toBe('deleted');
     expect(await admin.revoke('doc:1', { force: true })).toBe('not-held');
   });
+});
+
+describe('a name that is none', () => {
+  it.each(['acquire', 'tryAcquire', 'inspect', 'revoke'] as const)(
+    'is refused by %s with a rejection, never at once',
+    async (method) => {
+      await expect(locks[method]('')).rejects.toBeInstanceOf(LockOptionsError);
+    },
+  );
 });
 
 describe('list', () => {

@@ -22,8 +22,9 @@ export interface LockState {
 }
 
 /**
- * `revoked`: the holder is told, and nobody else is granted the lock before it lets go or its life
- * is over. `deleted`: a foreign client's lock was deleted (with `force`), whatever it is doing.
+ * `revoked`: the holder is told, and nobody else is granted the lock before it lets go or its TTL
+ * has passed. `deleted` (with `force`): the lock of a foreign client, or one that was revoked before, was
+ * deleted, whatever its holder is doing.
  * `foreign`: it was left alone. `not-held`: nobody holds it.
  */
 export type RevokeOutcome = 'revoked' | 'deleted' | 'foreign' | 'not-held';
@@ -64,10 +65,10 @@ export class LockAdmin {
     for (;;) {
       const stored = await this.bounded(name, this.store.inspect(name));
       if (!stored) return 'not-held';
-      if (stored.revoked) return 'revoked';
+      if (stored.revoked && !force) return 'revoked';
       const { token } = stored;
       const owner = parseToken(token);
-      if (owner) {
+      if (owner && !stored.revoked) {
         if (await this.bounded(name, this.store.revoke(name, token, owner.process)))
           return 'revoked';
       } else if (!force) {

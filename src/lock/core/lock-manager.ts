@@ -177,8 +177,8 @@ export class LockManager {
     return this.sets.take(wanted, this.engine.resolve(given), signal);
   }
 
-  /** Who holds the lock, or null. One round trip. @throws LockUnavailableError */
-  inspect(name: string | LockName): Promise<LockState | null> {
+  /** Who holds the lock, or null. One round trip. @throws LockOptionsError, LockUnavailableError */
+  async inspect(name: string | LockName): Promise<LockState | null> {
     return this.admin.inspect(LockName.of(name).escaped);
   }
 
@@ -192,11 +192,13 @@ export class LockManager {
 
   /**
    * Takes a lock from its holder: its signal aborts with REVOKED, and nobody else is granted the lock
-   * before the holder has let go, or its life is over. A foreign client cannot be told: its lock is
-   * deleted with `force` only, and it goes on working beside the next holder.
-   * @throws LockUnavailableError
+   * before the holder has let go, or its TTL has passed. A foreign client cannot be told, and a dead holder
+   * does not let go: with `force` the lock of the one is deleted, and so is one that was revoked before, however
+   * long its key would live. A holder that still works then works beside the
+   * next one, and only fences keep it from the data.
+   * @throws LockOptionsError, LockUnavailableError
    */
-  revoke(
+  async revoke(
     name: string | LockName,
     { force = false }: { readonly force?: boolean } = {},
   ): Promise<RevokeOutcome> {

@@ -93,10 +93,11 @@ export type AcquireAllReply =
 
 /**
  * `turn`: the lock is free and reserved for this process. `standby`: it is reserved for the process
- * before this one; look after TURN_MS. `revoked`: this process holds the lock and has to let go.
- * `undefined` instead of a name: messages may have been lost, look at everything.
+ * before this one; look after TURN_MS. `revoked`: this process holds the lock by `token` and has to let go; a
+ * message may be late, so it means no other token. Without one, every lease of that name is renewed now, which
+ * shows it. `undefined` instead of a name: messages may have been lost, look at everything.
  */
-export type WakeListener = (name: string | undefined, role: WakeRole) => void;
+export type WakeListener = (name: string | undefined, role: WakeRole, token?: string) => void;
 export type WakeRole = 'turn' | 'standby' | 'revoked';
 
 /** What a store promises beyond what every store must; docs/stores.md prints it as a table. */

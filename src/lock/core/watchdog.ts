@@ -62,12 +62,6 @@ export class Watchdog {
     this.handle([...this.due.items()]);
   }
 
-  /** Asks the store whether the lease is still its holder's: one that cannot be renewed any more is taken for lost. */
-  async verify(lease: HeldLease): Promise<void> {
-    if (lease.renewalTtlMs() === undefined) lease.lose('REVOKED');
-    else await this.renewNow(lease);
-  }
-
   /** Renews one lease now. */
   async renewNow(lease: HeldLease): Promise<RenewOutcome> {
     if (lease.renewalTtlMs() === undefined) return 'renewed'; // it lives to its maximum already

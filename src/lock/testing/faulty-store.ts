@@ -107,8 +107,8 @@ export class FaultyStore implements LockStore {
   }
 
   private heard(inner: GrantStore, process: string, listener: WakeListener): () => void {
-    return inner.onWake(process, (name, role) => {
-      if (!this.deaf) listener(name, role);
+    return inner.onWake(process, (name, role, token) => {
+      if (!this.deaf) listener(name, role, token);
     });
   }
 

@@ -45,7 +45,10 @@ export class EtcdLine {
     const stop = this.watches.add({
       key: this.keys.mailbox(process),
       events: 'puts',
-      onEvent: ({ value }) => listener(value.toString(), 'revoked'),
+      onEvent: ({ value }) => {
+        const [name, token] = value.toString().split(' ');
+        listener(name, 'revoked', token);
+      },
       onGap: () => listener(undefined, 'turn'),
     });
     return () => {

@@ -186,7 +186,7 @@ export class EtcdLockStore implements LockStore {
       compare: [{ key, target: 'MOD', modRevision: stored.kv.modRevision }],
       success: [
         { put: { key, value, ignoreLease: true } },
-        { put: { key: this.keys.mailbox(process), value: Buffer.from(name), lease } },
+        { put: { key: this.keys.mailbox(process), value: Buffer.from(`${name} ${token}`), lease } },
       ],
       failure: [],
     } as const;

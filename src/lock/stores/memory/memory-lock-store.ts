@@ -122,7 +122,7 @@ export class MemoryLockStore implements LockStore {
     const held = this.live(name, this.clock.now());
     if (held?.token !== token || held.revoked) return false;
     held.revoked = true;
-    queueMicrotask(() => this.listeners.get(process)?.(name, 'revoked'));
+    queueMicrotask(() => this.listeners.get(process)?.(name, 'revoked', token));
     return true;
   }
 

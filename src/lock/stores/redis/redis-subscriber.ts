@@ -35,8 +35,8 @@ export class RedisSubscriber {
   }
 
   /** Passes a message on, come from the server or from this very process. */
-  tell(process: string, name: string | undefined, role: WakeRole): void {
-    this.listeners.get(process)?.(name, role);
+  tell(process: string, name: string | undefined, role: WakeRole, token?: string): void {
+    this.listeners.get(process)?.(name, role, token);
   }
 
   close(): void {
@@ -81,7 +81,9 @@ export class RedisSubscriber {
     connection.on('message', (channel: string, message: string) => {
       const process = channel.slice(this.channelPrefix.length);
       const role = roles[message.charAt(0)];
-      if (role) this.tell(process, message.slice(1 + this.keyPrefix.length), role);
+      // No key holds white space; only revocations have something behind it.
+      const [name, token] = message.slice(1 + this.keyPrefix.length).split(' ');
+      if (role) this.tell(process, name, role, token);
       else this.tell(process, undefined, 'turn'); // not of this version: it may mean anything
     });
     // The main connection has the same trouble and reports it; this one only comes back by itself.

@@ -8,5 +8,5 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end
 redis.call('SET', KEYS[1], 'revoked.' .. ARGV[1], 'KEEPTTL')
-redis.pcall('PUBLISH', ARGV[2], '!' .. KEYS[1]) -- last, and allowed to fail: the next renewal tells it too
+redis.pcall('PUBLISH', ARGV[2], '!' .. KEYS[1] .. ' ' .. ARGV[1]) -- last, and allowed to fail: the next renewal tells it too
 return 1

@@ -231,7 +231,7 @@ export class ZookeeperGrants {
         this.own.delete(id);
         this.onLoss();
       } else {
-        this.line.tell(own.name, 'revoked');
+        this.line.tell(own.name, 'revoked', own.token);
         this.session.read(own.path, own.name, onChange).catch(() => undefined); // renewals look too
       }
     };

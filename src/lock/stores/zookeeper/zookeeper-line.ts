@@ -27,8 +27,8 @@ export class ZookeeperLine {
   }
 
   /** Tells every listening process. */
-  tell(name: string | undefined, role: 'turn' | 'revoked'): void {
-    for (const listener of this.listeners.values()) listener(name, role);
+  tell(name: string | undefined, role: 'turn' | 'revoked', token?: string): void {
+    for (const listener of this.listeners.values()) listener(name, role, token);
   }
 
   /** The session has ended, and all watches with it. */

@@ -43,6 +43,20 @@ export const administration: readonly ContractCase[] = [
     },
   },
   {
+    promise: 'lets everybody who knows its token delete a lock that was revoked',
+    async verify(under) {
+      const { store } = under;
+      const [name, token] = [newName(), newToken()];
+      const dead = await mortalClient(under);
+      fenceOf(await dead.store.tryAcquire(name, token, shortTtlMs(under)));
+      assert.equal(await store.revoke(name, token, PROCESS), true);
+      assert.equal(await store.release(name, token, PROCESS), 'released');
+      assert.equal(await store.inspect(name), null);
+      fenceOf(await store.tryAcquire(name, newToken(), TTL_MS));
+      await dead.end();
+    },
+  },
+  {
     promise: 'lists the locks that are held',
     async verify({ store }) {
       const base = newName();

@@ -114,7 +114,7 @@ export class ModelStore implements LockStore {
     const lock = this.alive(name);
     if (lock?.token !== token || lock.revoked) return false;
     lock.revoked = true;
-    this.tell(process, name, 'revoked');
+    this.tell(process, name, 'revoked', token);
     return true;
   }
 
@@ -199,7 +199,7 @@ export class ModelStore implements LockStore {
     if (standby !== undefined) this.tell(standby, name, 'standby');
   }
 
-  private tell(process: string, name: string, role: WakeRole): void {
-    this.listeners.get(process)?.(name, role);
+  private tell(process: string, name: string, role: WakeRole, token?: string): void {
+    this.listeners.get(process)?.(name, role, token);
   }
 }

@@ -72,8 +72,10 @@ export class RemoteStore implements LockStore {
   onWake = (process: string, listener: WakeListener) => {
     this.engine = process;
     this.wakeListener = listener;
-    this.server.listen(process, (name, role) => {
-      this.link.tell(`${role} of ${name ?? 'all'} message`, () => this.wakeListener?.(name, role));
+    this.server.listen(process, (name, role, token) => {
+      this.link.tell(`${role} of ${name ?? 'all'} message`, () =>
+        this.wakeListener?.(name, role, token),
+      );
     });
     return () => {
       this.wakeListener = undefined;
