@@ -1,5 +1,4 @@
-import { LockOptionsError } from '../core/lock.errors.js';
-import { oneOf } from '../stores/redis/answer-shapes.js';
+import { LockOptionsError, LockUnavailableError } from '../core/lock.errors.js';
 import { LuaScript, type RedisClient } from '../stores/redis/lua-script.js';
 import type { ClaimReply, TickClaim, TickMarks } from './tick-marks.js';
 
@@ -13,6 +12,8 @@ export interface RedisTickMarksOptions {
    */
   readonly prefix?: string | undefined;
 }
+
+const CLAIM_REPLIES: readonly ClaimReply[] = ['claimed', 'done', 'stale'];
 
 const claimTick = new LuaScript({ files: ['./decimals.lua', '../../ticks/claim-tick.lua'] });
 
@@ -42,6 +43,8 @@ export class RedisTickMarks implements TickMarks {
       keys,
       args: [tickMs, `${fence}`, done ? 1 : 0],
     });
-    return oneOf<ClaimReply>(reply, ['claimed', 'done', 'stale'], undefined);
+    const known = CLAIM_REPLIES.find((one) => one === reply);
+    if (known) return known;
+    throw new LockUnavailableError(undefined, `Redis: the answer to a claim of ${job} is none`);
   }
 }
