@@ -1,7 +1,9 @@
 import { type LoggerService } from '@nestjs/common';
+import { readCommandLine } from './command-line.js';
 import { type AppConfig, loadConfig } from './config/index.js';
 import { createApp } from './create-app.js';
 import { accessNotice } from './http/index.js';
+import { listen } from './listen.js';
 import { ServiceLogger } from './service-logger.js';
 
 // How much longer than the drain the rest of the shutdown may take before the process ends by force.
@@ -32,7 +34,7 @@ async function start(): Promise<void> {
       stop(signal).catch((error: unknown) => fail('did not stop as it should', error));
     });
   }
-  await app.listen(config.http.port, config.http.host);
+  await listen(app, config.http);
   announce(logger, config, await app.getUrl());
 }
 
@@ -55,4 +57,10 @@ function fail(what: string, error: unknown): void {
   process.exit(1);
 }
 
-start().catch((error: unknown) => fail('did not start', error));
+const printed = readCommandLine(process.argv.slice(2));
+if (printed) {
+  (printed.isMistake ? process.stderr : process.stdout).write(`${printed.text}\n`);
+  process.exitCode = printed.isMistake ? 2 : 0;
+} else {
+  start().catch((error: unknown) => fail('did not start', error));
+}

@@ -6,7 +6,7 @@ const passage = (text: string, seq = 0): AnsweringPassage => ({ seq, page: 1, te
 
 /** The mark of a prompt, as its first message names it. */
 function parts(messages: ReturnType<typeof prompt>) {
-  const [system, user] = messages.map(({ content }) => content as string);
+  const [system, user] = messages.map(({ content }) => content);
   const mark = /the mark (\w+)/.exec(system ?? '')?.[1] ?? '';
   return { system: system ?? '', user: user ?? '', mark };
 }

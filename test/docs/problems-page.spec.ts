@@ -30,6 +30,7 @@ const neverAnswered = [
   'database_migration',
   'database_value',
   'instance_lock',
+  'listen_failed',
   'thread_pool_closed',
   'vectors_refused',
 ];

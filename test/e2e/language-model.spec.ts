@@ -86,7 +86,8 @@ describe('a language model behind two replicas', () => {
       body: JSON.stringify({ question: 'Who approved the refund?', limit: 3 }),
     });
     const chat = stub.requests.find(({ path }) => path.endsWith('/chat/completions'));
-    const [system, user] = chat?.body.messages as { role: string; content: string }[];
+    const messages = (chat?.body.messages ?? []) as { role: string; content: string }[];
+    const [system, user] = messages;
     const mark = /the mark (\w{24})/.exec(system?.content ?? '')?.[1];
     const lines = user?.content.split('\n').filter((line) => line.includes(String(mark)));
     expect(lines).toEqual(

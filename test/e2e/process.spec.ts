@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -52,6 +54,33 @@ describe('the process', () => {
     expect(output).toContain('CHUNK_OVERLAP is 600');
   });
 
+  it('refuses names that are near a setting, in the environment and in .env, and lines that are none', async () => {
+    const [misspelt, broken] = await Promise.all([
+      refusal({ LOCK_TTL: '5000' }, 'API_TOKEN=abcdefghijklmnopqrstuvwx\nCOMPOSE_PROJECT_NAME=x\n'),
+      refusal({}, 'PORT 25050\n'),
+    ]);
+    expect(misspelt).toContain('The settings hold 2 mistakes');
+    expect(misspelt).toContain('did you mean LOCK_TTL_MS?');
+    expect(misspelt).toContain('did you mean API_TOKENS?');
+    expect(misspelt).not.toContain('abcdefghijklmnopqrstuvwx');
+    expect(broken).toContain('Line 1 of .env is no setting.');
+  });
+
+  it('prints its version and its usage when asked to, and takes no other argument', async () => {
+    const run = (argument: string) =>
+      spawnSync(process.execPath, ['dist/main.js', argument], {
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(run('--version')).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+    expect(run('--help')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('.env.example'),
+    });
+    expect(run('--port')).toMatchObject({ status: 2, stderr: expect.stringContaining('"--port"') });
+  });
+
   it('refuses a data folder whose locks live in another process', async () => {
     const folder = { DATA_DIR: dataDir };
     const [alone, shared] = await Promise.all([
@@ -63,11 +92,16 @@ describe('the process', () => {
   });
 
   it('refuses a port that is taken, and a database that is not there', async () => {
-    const [port, database] = await Promise.all([
-      refusal({ PORT: new URL(first.url).port }),
+    const { port: taken } = new URL(first.url);
+    const [port, host, database] = await Promise.all([
+      refusal({ PORT: taken }),
+      refusal({ HOST: '192.0.2.1', API_OPEN: 'true' }),
       refusal({ DATABASE_URL: 'postgres://127.0.0.1:1/none', LOCK_STORE: 'memory' }),
     ]);
-    expect(port).toContain('EADDRINUSE');
+    expect(port).toContain(
+      `The service did not start: Port ${taken} of 127.0.0.1 is taken by another process (EADDRINUSE). End that one, or set PORT to another number; 0 lets the system choose.\n`,
+    );
+    expect(host).toContain('HOST is "192.0.2.1", which is no address of this machine');
     expect(database).toContain('The database is unavailable');
   });
 
