@@ -25,7 +25,7 @@ export class SearchService {
   async search(id: string, query: string, limit: number): Promise<SearchView> {
     let generation = await this.published(id);
     if (generation === null) return { id, query, passages: [] };
-    const [vector] = await this.embedder.embed([query]);
+    const [vector] = await this.embedder.embed([query], { isUrgent: true });
     for (let attempt = 1; generation !== null && vector; attempt += 1) {
       const passages = await this.vectors.search(id, generation, vector, limit);
       const now = await this.published(id);

@@ -40,15 +40,15 @@ describe('UseEmbedder', () => {
     );
   });
 
-  it('reports progress after each batch of at most 8, rising to the total', async () => {
+  it('reports progress after each batch of at most two, rising to the total', async () => {
     const seen: number[] = [];
     const texts = Array.from({ length: 20 }, (_, i) => `text ${i}`);
     await embedder.embed(texts, { onProgress: (done, total) => seen.push(done, total) });
     const done = seen.filter((_, i) => i % 2 === 0);
-    expect(done).toHaveLength(3);
+    expect(done).toHaveLength(10);
     expect(done.at(-1)).toBe(20);
     expect(
-      done.every((value, i) => value > (done[i - 1] ?? 0) && value - (done[i - 1] ?? 0) <= 8),
+      done.every((value, i) => value > (done[i - 1] ?? 0) && value - (done[i - 1] ?? 0) <= 2),
     ).toBe(true);
     expect(await embedder.embed([], { onProgress: () => seen.push(-1) })).toEqual([]);
     expect(seen).not.toContain(-1);
@@ -76,7 +76,7 @@ describe('UseEmbedder', () => {
     await expect(call).rejects.toBe(lost);
     await embedder.embed(['next']);
     await embedder.embed(['and next'], { signal: new AbortController().signal });
-    expect(seen).toEqual([8]);
+    expect(seen).toEqual([2]);
     expect(embedder.threadIds).toEqual(threads);
     await expect(embedder.embed(['x'], { signal: AbortSignal.abort(lost) })).rejects.toBe(lost);
   });
@@ -88,7 +88,7 @@ describe('UseEmbedder', () => {
     await expect(embedder.embed(['a', 'b'], { onProgress })).rejects.toThrow('row is stale');
   });
 
-  it('serves two documents and a query in turns', async () => {
+  it('serves two documents in turns, and a query before both', async () => {
     const single = new UseEmbedder({ workers: 1 });
     const order: string[] = [];
     const document = (name: string) =>
@@ -100,11 +100,14 @@ describe('UseEmbedder', () => {
       );
     const first = document('a');
     const second = document('b');
-    await single.embed(['a query'], { onProgress: () => order.push('query') });
-    expect(order.length).toBeLessThanOrEqual(4);
+    await single.embed(['a query'], {
+      isUrgent: true,
+      onProgress: () => order.push('query'),
+    });
+    expect(order.length).toBeLessThanOrEqual(2); // the batch that ran already, and the query
     await Promise.all([first, second]);
     const turns = order.filter((name) => name !== 'query').join('');
-    expect(turns).toMatch(/^(?:ab){5}$/);
+    expect(turns).toMatch(/^(?:ab){20}$/);
     await single.close();
   });
 });
@@ -132,6 +135,17 @@ describe('the threads of UseEmbedder', () => {
     });
     await expect(hasty.embed(['too slow'])).rejects.toMatchObject({ code: 'embedding_failed' });
     await hasty.close();
+  });
+
+  it('let an urgent call fail that comes to nothing in time, and only that one', async () => {
+    const single = new UseEmbedder({ workers: 1, urgentTimeoutMs: 1 });
+    const patient = single.embed(['a document']);
+    await expect(single.embed(['a query'], { isUrgent: true })).rejects.toMatchObject({
+      code: 'embedding_failed',
+      message: expect.stringContaining('within 1 ms'),
+    });
+    expect(await patient).toHaveLength(1);
+    await single.close();
   });
 
   it.each([{ workers: 0 }, { workers: 65 }, { batchTimeoutMs: Number.NaN }, { idleMs: -1 }])(

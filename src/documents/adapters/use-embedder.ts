@@ -22,29 +22,43 @@ export interface UseEmbedderOptions {
    * @default 300000
    */
   readonly idleMs?: number;
+  /**
+   * How long an urgent call may take, in milliseconds. It includes the loading of a model.
+   * @default 10000
+   */
+  readonly urgentTimeoutMs?: number;
 }
 
-/** Texts per batch: about half a second, the longest that a thread works on after an abort. */
-const BATCH = 8;
+/**
+ * Texts per batch: about 130 ms, the longest that a thread works on after an abort, and that a query waits for
+ * one. More at once are embedded no faster.
+ */
+const BATCH = 2;
 /** The model reads 128 tokens of at most 16 characters; its tokenizer's time grows with the square. */
 const READ_CHARS = 4_000;
 
 /**
  * English embeddings by the Universal Sentence Encoder (lite, 512 dimensions) on worker threads;
  * no network. About 15 passages a second and core. Concurrent calls share the threads batch by
- * batch, and a short call (a query) gets the next free one.
+ * batch, and an urgent one (a query) gets the next free one.
  */
 export class UseEmbedder implements Embedder {
   readonly model = modelId();
   readonly dimensions = 512;
   readonly #workers: number;
   readonly #batchTimeoutMs: number;
+  readonly #urgentTimeoutMs: number;
   readonly #threads: ThreadPool<string[], Float32Array>;
 
   /** Starts nothing; the first `embed` does. @throws RangeError for an option out of bounds */
   constructor(options: UseEmbedderOptions = {}) {
     this.#workers = within('workers', options.workers ?? Math.min(availableParallelism(), 4), 64);
     this.#batchTimeoutMs = within('batchTimeoutMs', options.batchTimeoutMs ?? 60_000, 2 ** 31 - 1);
+    this.#urgentTimeoutMs = within(
+      'urgentTimeoutMs',
+      options.urgentTimeoutMs ?? 10_000,
+      2 ** 31 - 1,
+    );
     this.#threads = new ThreadPool({
       file: new URL('../pipeline/embed/use.worker.mjs', import.meta.url),
       maxThreads: this.#workers,
@@ -66,6 +80,7 @@ export class UseEmbedder implements Embedder {
     const vectors: Float32Array[] = Array.from({ length: texts.length });
     const stop = new AbortController();
     const owner = {};
+    const { isUrgent } = call;
     let next = 0;
     let done = 0;
     const lane = async () => {
@@ -73,7 +88,7 @@ export class UseEmbedder implements Embedder {
         const from = next;
         next += BATCH;
         const batch = texts.slice(from, next).map((text) => text.slice(0, READ_CHARS));
-        const flat = await this.#embedBatch(batch, owner, stop.signal);
+        const flat = await this.#embedBatch(batch, { owner, isUrgent, waitSignal: stop.signal });
         if (stop.signal.aborted) return;
         for (let i = 0; i < batch.length; i += 1) {
           vectors[from + i] = flat.slice(i * this.dimensions, (i + 1) * this.dimensions);
@@ -83,7 +98,14 @@ export class UseEmbedder implements Embedder {
       }
     };
     const lanes = Array.from({ length: Math.min(this.#workers, Math.ceil(texts.length / BATCH)) });
-    await stoppable(call.signal, stop, () => Promise.all(lanes.map(lane)));
+    const late = isUrgent
+      ? setTimeout(() => stop.abort(tooLate(this.#urgentTimeoutMs)), this.#urgentTimeoutMs)
+      : undefined;
+    try {
+      await stoppable(call.signal, stop, () => Promise.all(lanes.map(lane)));
+    } finally {
+      clearTimeout(late);
+    }
     return vectors;
   }
 
@@ -92,7 +114,10 @@ export class UseEmbedder implements Embedder {
   }
 
   /** Only a batch that hangs loses its thread: the model in it took half a second to load. */
-  async #embedBatch(batch: string[], owner: object, waitSignal: AbortSignal) {
+  async #embedBatch(
+    batch: string[],
+    run: { owner: object; isUrgent: boolean | undefined; waitSignal: AbortSignal },
+  ) {
     const hang = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const pack = () => {
@@ -102,9 +127,9 @@ export class UseEmbedder implements Embedder {
       return { task: batch };
     };
     try {
-      return await this.#threads.run(pack, { owner, waitSignal, killSignal: hang.signal });
+      return await this.#threads.run(pack, { ...run, killSignal: hang.signal });
     } catch (error) {
-      if (waitSignal.aborted || error === hang.signal.reason) throw error;
+      if (run.waitSignal.aborted || error === hang.signal.reason) throw error;
       if (error instanceof ThreadPoolClosedError) throw error;
       const why = (error as Error).message;
       throw new EmbeddingError(`The embedding model failed: ${why}`, { cause: error });
@@ -136,6 +161,10 @@ async function stoppable(
   } finally {
     signal?.removeEventListener('abort', abort);
   }
+}
+
+function tooLate(ms: number): EmbeddingError {
+  return new EmbeddingError(`The text was not embedded within ${ms} ms: all threads are busy.`);
 }
 
 /** Changes with the weights and with the tokenizer, so that a hash over it does, too. */

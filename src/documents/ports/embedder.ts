@@ -2,6 +2,8 @@
 export interface EmbedCall {
   /** Ends the call at once, with the signal's reason as the error. */
   readonly signal?: AbortSignal;
+  /** A person waits for it: it goes before what is not urgent, and fails after some seconds. */
+  readonly isUrgent?: boolean;
   /** Called synchronously after each batch, `done` rising to `total`; what it throws ends the call. */
   readonly onProgress?: (done: number, total: number) => void;
 }

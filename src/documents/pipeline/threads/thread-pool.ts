@@ -24,6 +24,8 @@ export interface Parcel<Task> {
 export interface RunOptions {
   /** On whose account it runs: see Turnstile. */
   readonly owner: object;
+  /** A person waits for it: see Turnstile. */
+  readonly isUrgent?: boolean | undefined;
   /** Ends the wait for a thread; a task that runs already goes on. */
   readonly waitSignal?: AbortSignal;
   /** Ends the task by killing its thread. */
@@ -73,7 +75,11 @@ export class ThreadPool<Task, Result> {
    */
   async run(pack: () => Parcel<Task>, options: RunOptions): Promise<Result> {
     if (this.#closing.signal.aborted) throw this.#closing.signal.reason;
-    const leave = await this.#turnstile.enter(options.owner, options.waitSignal);
+    const leave = await this.#turnstile.enter({
+      owner: options.owner,
+      isUrgent: options.isUrgent,
+      signal: options.waitSignal,
+    });
     const kill = new AbortController();
     let set: ThreadSet<Task, Result> | undefined;
     const unlink = [options.killSignal, this.#closing.signal].map((signal) => link(signal, kill));

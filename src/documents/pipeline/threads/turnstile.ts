@@ -1,16 +1,32 @@
 interface Waiter {
   readonly owner: object;
+  readonly isUrgent: boolean;
   readonly admit: () => void;
   readonly refuse: (reason: unknown) => void;
 }
 
+/** How somebody enters. */
+export interface EnterOptions {
+  /** On whose account: see Turnstile. */
+  readonly owner: object;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** A person waits for it. */
+  readonly isUrgent?: boolean | undefined;
+}
+
+/** So many urgent ones may pass in a row while others wait. */
+const MAX_URGENT_IN_A_ROW = 3;
+
 /**
- * A fair door with a fixed number of slots. The next free slot goes to the owner (a document, a
- * query) that has the fewest slots already, and among equals to whoever came first: a long
- * document shares the slots with a short one instead of making it wait.
+ * A fair door with a fixed number of slots. Urgent ones go before all others, which get every fourth slot
+ * at least. Among those of a kind the next free slot goes to the owner (a document, a query) that has the
+ * fewest slots already, and among equals to whoever came first: a long document shares the slots with a
+ * short one instead of making it wait.
  */
 export class Turnstile {
   #free: number;
+  #urgentInARow = 0;
   readonly #waiting: Waiter[] = [];
   readonly #held = new Map<object, number>();
 
@@ -22,7 +38,7 @@ export class Turnstile {
    * Resolves with the function that gives the slot back (harmless when called twice).
    * Rejects with the signal's reason when that aborts first; nothing is held then.
    */
-  enter(owner: object, signal?: AbortSignal): Promise<() => void> {
+  enter({ owner, signal, isUrgent = false }: EnterOptions): Promise<() => void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const abandon = () => {
@@ -31,6 +47,7 @@ export class Turnstile {
       };
       const waiter: Waiter = {
         owner,
+        isUrgent,
         admit: () => {
           signal?.removeEventListener('abort', abandon);
           resolve(this.#take(owner));
@@ -68,13 +85,16 @@ export class Turnstile {
 
   #admitNext(): void {
     if (this.#free === 0 || this.#waiting.length === 0) return;
-    let next = 0;
-    for (let i = 1; i < this.#waiting.length; i += 1) {
-      if (this.#holding(this.#waiting[i]!.owner) < this.#holding(this.#waiting[next]!.owner)) {
-        next = i;
-      }
+    const mayBeUrgent = this.#urgentInARow < MAX_URGENT_IN_A_ROW;
+    const preferred = this.#waiting.filter(({ isUrgent }) => isUrgent === mayBeUrgent);
+    const [first, ...others] = preferred.length > 0 ? preferred : this.#waiting;
+    let next = first!;
+    for (const waiter of others) {
+      if (this.#holding(waiter.owner) < this.#holding(next.owner)) next = waiter;
     }
-    this.#waiting.splice(next, 1)[0]!.admit();
+    this.#urgentInARow = next.isUrgent ? this.#urgentInARow + 1 : 0;
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    next.admit();
   }
 
   #holding(owner: object): number {
