@@ -31,7 +31,7 @@ export async function open({ port }) {
 
   const ask = async (name, ...place) => {
     const lock = `lock:${name}`;
-    const queue = `{${lock}}:queue`;
+    const queue = `{${lock}}:waiters`;
     const token = `${randomUUID()}.${me}.bench`;
     const keys = [lock, `{${lock}}:fence`, queue];
     const reply = await acquire.run(client, { keys, args: [token, TTL_MS, ...place] });
@@ -46,7 +46,7 @@ export async function open({ port }) {
     async wait(name) {
       for (;;) {
         const woken = new Promise((resolve) => (wake = resolve));
-        const handle = await ask(name, me, '');
+        const handle = await ask(name, me, '', '');
         if (handle) return handle;
         await woken;
       }

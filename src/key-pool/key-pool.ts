@@ -95,6 +95,7 @@ export class KeyPool {
       label,
       defaults,
       lives: { ttlStepMs: 1 },
+      permits: keys.length * store.terms.concurrency,
       fences: new FenceRule(), // nothing is written under a key's fence
     });
   }

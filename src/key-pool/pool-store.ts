@@ -43,6 +43,7 @@ export interface PoolState {
  * for all replicas that share the store, and success clears nothing of it. Time is the store's.
  */
 export interface PoolStore extends PermitStore {
+  readonly terms: PoolTerms;
   /** It rests for so long from now, in ms, unless it rests longer already. */
   rest(pool: string, member: string, forMs: number): Promise<void>;
   /** Out of use until it is readmitted. False where it was so already. */

@@ -43,7 +43,7 @@ function row(store: string): string[] | undefined {
 function printed(capabilities: StoreCapabilities): string[] {
   const yes = (value: boolean) => (value ? 'yes' : 'no');
   return [
-    yes(capabilities.fairWaiting),
+    capabilities.fairWaiting ? (capabilities.waiterTickets ? 'waiters' : 'processes') : 'no',
     yes(capabilities.confirmedGrants),
     yes(capabilities.fencesSurviveLoss),
     yes(capabilities.serverTime),

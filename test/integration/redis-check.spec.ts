@@ -50,7 +50,7 @@ async function check(options: object = {}): Promise<readonly string[]> {
 
 /** The commands that docs/stores.md asks for. */
 const commands =
-  '+evalsha +eval +set +get +mget +del +exists +renamenx +pexpire +pttl +time +hset +hdel +hlen +hgetall +publish +subscribe +unsubscribe +scan +info +ping +hello +client|setname';
+  '+evalsha +eval +set +get +mget +del +exists +renamenx +pexpire +pttl +time +zadd +zrem +zrange +zrank +zscore +zcard +zcount +publish +subscribe +unsubscribe +scan +info +ping +hello +client|setname';
 const keys = ['~lock:*', '~{lock:*'];
 const all = [...keys, '&lock:wake:*', ...commands.split(' ')];
 
@@ -124,8 +124,13 @@ describe('a check of the rights', () => {
     'pexpire',
     'renamenx',
     'mget',
-    'hset',
-    'hdel',
+    'zadd',
+    'zrem',
+    'zrange',
+    'zrank',
+    'zscore',
+    'zcard',
+    'zcount',
     'exists',
   ])('refuses a user without %s', async (command) => {
     await expect(checkAs(...all, `-${command}`)).rejects.toMatchObject({

@@ -74,7 +74,7 @@ describeHere('RedisLockStore on a cluster', () => {
   it('keeps all keys of a lock in one slot, the plain key and the tagged ones', async () => {
     const admin = cluster.nodes[0]?.admin as Redis;
     for (const name of ['doc:1001', 'doc:a%7Bb%7D', 'doc:ünïcode']) {
-      const keys = [`lock:${name}`, `{lock:${name}}:fence`, `{lock:${name}}:queue`];
+      const keys = [`lock:${name}`, `{lock:${name}}:fence`, `{lock:${name}}:waiters`];
       const slots = await Promise.all(keys.map((key) => admin.cluster('KEYSLOT', key)));
       expect(new Set(slots).size).toBe(1);
     }

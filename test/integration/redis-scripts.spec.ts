@@ -108,7 +108,7 @@ describe('a server that spreads its keys over slots', () => {
     await one.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     await eventually(async () => (await one.cluster('INFO')).includes('cluster_state:ok'));
     const spreadStore = new RedisLockStore({ client: one });
-    const keySlots = ['lock:doc:1', '{lock:doc:1}:fence', '{lock:doc:1}:queue'].map((key) =>
+    const keySlots = ['lock:doc:1', '{lock:doc:1}:fence', '{lock:doc:1}:waiters'].map((key) =>
       one.cluster('KEYSLOT', key),
     );
     expect(new Set(await Promise.all(keySlots)).size).toBe(1);

@@ -57,7 +57,7 @@ describe('on each node', () => {
 
   it('the fence is raised only while the token holds the lock, and never lowered', async () => {
     const [admin] = admins as [Redis];
-    const keys = ['lock:doc:1', '{lock:doc:1}:fence', '{lock:doc:1}:queue'];
+    const keys = ['lock:doc:1', '{lock:doc:1}:fence', '{lock:doc:1}:waiters'];
     const raise = (token: string, fence: string) =>
       raiseFence.run(admin, { keys, args: [token, fence] });
     expect(await raise('token', '5')).toBe(0);

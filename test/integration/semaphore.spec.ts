@@ -8,6 +8,7 @@ import {
 } from '../../src/lock/index.js';
 import { SystemClock } from '../../src/lock/core/clock.js';
 import { eventually } from '../support/eventually.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 import { LockProcess } from '../support/lock-process.js';
 import { realTime } from '../support/real-time.js';
 import { type RedisServer, startRedis } from '../support/redis.js';
@@ -40,7 +41,7 @@ beforeAll(async () => {
 beforeEach(() => admin.flushall());
 
 afterEach(async () => {
-  await Promise.all(ends.map((end) => end()));
+  for (const end of ends) await end();
   ends = [];
 });
 
@@ -51,17 +52,25 @@ afterAll(async () => {
 
 /** An engine with connections of its own, as another process would have. */
 async function engine(skewMs = 0): Promise<LockManager> {
-  const client = new Redis(server.port, server.host, { ...redisLockClientOptions });
+  return engineOn(await storeAt(server.port), skewMs);
+}
+
+async function storeAt(port: number): Promise<RedisLockStore> {
+  const client = new Redis(port, server.host, { ...redisLockClientOptions });
+  ends.push(async () => client.disconnect());
   await eventually(() => client.status === 'ready');
+  return new RedisLockStore({ client });
+}
+
+function engineOn(store: RedisLockStore, skewMs = 0): LockManager {
   const locks = new LockManager({
-    store: new RedisLockStore({ client }),
+    store,
     defaults: { ttlMs: TTL_MS },
     clock: new SkewedClock(skewMs),
   });
-  ends.push(async () => {
+  ends.unshift(async () => {
     await locks.shutdown(0);
     await locks.close();
-    client.disconnect();
   });
   return locks;
 }
@@ -98,6 +107,60 @@ describe('a semaphore on a real Redis', () => {
     expect(await admin.keys('*')).toEqual(['{lock:api}:permits:fence']);
   });
 
+  it('serves as many askers of one process at once as there are permits, however far the server is', async () => {
+    await using proxy = await FaultProxy.start(server);
+    proxy.addLatency(20);
+    // One after the other they would need half a minute.
+    const options = { waitMs: 12_000, ttlMs: 60_000, commandTimeoutMs: 12_000 };
+    const semaphore = engineOn(await storeAt(proxy.port)).semaphore('api', 1_000);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 800 }, () => semaphore.acquire(options)),
+    );
+    const leases = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(leases).toHaveLength(800);
+    await Promise.all(leases.map((lease) => lease.release()));
+    expect(await admin.keys('*')).toEqual(['{lock:api}:permits:fence']);
+  }, 30_000);
+
+  it('refuses one try only when all permits are taken, whatever others of the process ask for', async () => {
+    const semaphore = (await engine()).semaphore('api', 40);
+    let held = 0;
+    const use = async (n: number) => {
+      const lease = await (n % 2 === 0
+        ? semaphore.acquire({ waitMs: 5_000 })
+        : semaphore.tryAcquire());
+      expect(lease).not.toBeNull(); // at most twenty are at it
+      held += 1;
+      await realTime(n % 3);
+      held -= 1;
+      await lease?.release();
+    };
+    for (let round = 0; round < 50; round += 1) {
+      await Promise.all(Array.from({ length: 20 }, (_, n) => use(n)));
+    }
+    expect(held).toBe(0);
+    const all = await Promise.all(Array.from({ length: 40 }, () => semaphore.tryAcquire()));
+    expect(all).not.toContain(null);
+    expect(await semaphore.tryAcquire()).toBeNull();
+    for (const lease of all) await lease?.release();
+  }, 30_000);
+
+  it('keeps one free permit for each process that waits, and gives the rest to whoever asks', async () => {
+    const locks = await engine();
+    const semaphore = locks.semaphore('api', 3);
+    const leases = await Promise.all([0, 1, 2].map(() => semaphore.acquire()));
+    const permits = (await storeAt(server.port)).semaphores(3);
+    const dead = { process: 'DEAD', ticket: undefined };
+    expect((await permits.tryAcquire('api', 'x.DEAD.x', TTL_MS, dead)).status).toBe('busy');
+    await leases[0]?.release();
+    expect(await semaphore.tryAcquire()).toBeNull(); // it is kept for the one who waits
+    await leases[1]?.release();
+    const lease = await semaphore.tryAcquire();
+    expect(lease).not.toBeNull();
+    for (const one of [lease, leases[2]]) await one?.release();
+    await permits.leave('api', 'DEAD');
+  });
+
   it('serves processes in the order in which they came, whatever their clocks say', async () => {
     const engines = await Promise.all([0, 3_600_000, -3_600_000, 0].map(engine));
     const [first, ...others] = engines as [LockManager, ...LockManager[]];
@@ -113,7 +176,9 @@ describe('a semaphore on a real Redis', () => {
           order.push(n);
         }),
       );
-      await eventually(async () => (await admin.hlen('{lock:api}:permits:queue')) === n + 1);
+      await eventually(
+        async () => (await admin.zcount('{lock:api}:permits:waiters', '(0', '+inf')) === n + 1,
+      );
     }
     await holders[0]?.release();
     await Promise.all(works);

@@ -44,6 +44,8 @@ export interface GrantEngineOptions {
   readonly defaults: LockOptions;
   readonly lives: StoreLives;
   readonly fences: FenceRule;
+  /** How many may hold one name at once. @default 1 */
+  readonly permits?: number | undefined;
 }
 
 /**
@@ -62,7 +64,16 @@ export class GrantEngine {
   private readonly lives: StoreLives;
 
   /** @throws LockOptionsError for a default TTL that the store cannot count */
-  constructor({ store, clock, events, label, defaults, lives, fences }: GrantEngineOptions) {
+  constructor({
+    store,
+    clock,
+    events,
+    label,
+    defaults,
+    lives,
+    fences,
+    permits = 1,
+  }: GrantEngineOptions) {
     checkTtl(defaults.ttlMs, lives);
     this.defaults = defaults;
     this.lives = lives;
@@ -82,6 +93,7 @@ export class GrantEngine {
       this.desk,
       this.tries,
       statistics,
+      permits,
     );
   }
 

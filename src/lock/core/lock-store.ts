@@ -1,15 +1,23 @@
 /** What a store answers to a try. A store in trouble throws LockUnavailableError; it never says busy. */
-export type AcquireReply =
-  | {
-      readonly status: 'granted';
-      /** Strictly greater than every fence granted before under this name. */
-      readonly fence: bigint;
-      /** The store's own clock at the grant, in whole ms since the Unix epoch. */
-      readonly storeTimeMs: number;
-      /** Which of several things was granted, where the store gives one of several (a pool's member). */
-      readonly permit?: string | undefined;
-    }
-  | BusyReply;
+export type AcquireReply = GrantReply | BusyReply;
+
+/** The asking token has the lock, or a permit. */
+export interface GrantReply {
+  readonly status: 'granted';
+  /** Strictly greater than every fence granted before under this name. */
+  readonly fence: bigint;
+  /** The store's own clock at the grant, in whole ms since the Unix epoch. */
+  readonly storeTimeMs: number;
+  /** Which of several things was granted, where the store gives one of several (a pool's member). */
+  readonly permit?: string | undefined;
+  /**
+   * The asking process's place is now that of the waiter behind (`Place.nextTicket`), which may be silent for
+   * so long, in ms. Absent where the process has no place any more.
+   */
+  readonly nextLookMs?: number | undefined;
+  /** How many more permits are free for the asking process. Absent where the store grants one of a kind. */
+  readonly left?: number | undefined;
+}
 
 /** Somebody else has the lock, or it is free and kept for the head of its line. */
 export interface BusyReply {
@@ -23,6 +31,16 @@ export interface BusyReply {
   /** The asking process's ticket, if it stands in line. */
   readonly ticket: string | undefined;
   /**
+   * The ticket that whoever comes now would get, in µs. Absent where the process has no place, and where tickets
+   * are no times.
+   */
+  readonly newcomerTicket?: number | undefined;
+  /**
+   * For so long, in ms, the process may be silent without losing its place: it stands so far behind that it need
+   * not look. Absent where it should look as soon as the lock may be free, and every SAFETY_MS.
+   */
+  readonly lookMs?: number | undefined;
+  /**
    * For so long nothing is granted to anybody, whoever lets go, in ms: waiting for less is in vain.
    * Infinity: until somebody intervenes. Absent where that is not so.
    */
@@ -35,8 +53,17 @@ export interface BusyReply {
  */
 export const SAFETY_MS = 3_000;
 
-/** A place in the line whose process has not asked for so long, in ms, belongs to nobody any more. */
-export const PLACE_DEAD_MS = 3 * SAFETY_MS;
+/** How much longer a process may be silent for each one that is ahead of it, in ms: a crowd makes no more looks than that. */
+export const LOOK_STEP_MS = 10;
+
+/** How long a waiter is silent at most, in ms, however many are ahead of it. */
+export const MAX_LOOK_MS = 30_000;
+
+/** Of a process that missed so many of its looks the place belongs to nobody any more. */
+export const DEAD_LOOKS = 3;
+
+/** When the place of a process is dead that looks every SAFETY_MS, in ms. */
+export const PLACE_DEAD_MS = DEAD_LOOKS * SAFETY_MS;
 
 /** How long a free lock is kept for the first in line, in ms, before the next one gets the turn. */
 export const TURN_MS = 300;
@@ -44,8 +71,10 @@ export const TURN_MS = 300;
 /** A process's place in the line for a lock. */
 export interface Place {
   readonly process: string;
-  /** The ticket it was given before: with it a process returns to where it stood. */
+  /** That of its front waiter, as it was given or is estimated: with it a process returns to where it stood. */
   readonly ticket: string | undefined;
+  /** That of the waiter behind the one who asks: a grant moves the place there. Absent where nobody is behind. */
+  readonly nextTicket?: string | undefined;
 }
 
 /** One lock of a batch of renewals. */
@@ -104,6 +133,11 @@ export type WakeRole = 'turn' | 'standby' | 'revoked';
 export interface StoreCapabilities {
   /** Waiters of different processes are served in the order in which they came. */
   readonly fairWaiting: boolean;
+  /**
+   * Each waiter has a ticket of its own, so that they are served in the order of their arrival whichever process
+   * they are of, within a round trip. Absent: a process goes to the tail after each grant.
+   */
+  readonly waiterTickets?: boolean;
   /** A grant counts only after more than one server has it. */
   readonly confirmedGrants: boolean;
   /** Fences go on rising after the store has lost all its data, while its clocks are right: they are a clock's microseconds. */

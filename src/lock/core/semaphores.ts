@@ -52,7 +52,7 @@ export class Semaphores {
         name,
       );
     }
-    const engine = new GrantEngine({ store, ...this.parts });
+    const engine = new GrantEngine({ store, permits, ...this.parts });
     if (this.closing) engine.close();
     const kind = { engine, store };
     this.kinds.set(permits, kind);

@@ -110,7 +110,7 @@ export class SetAcquirer {
     if (trouble) return trouble.error;
     const reply = await together;
     if (reply.status !== 'busy') throw new Error(`${reply.status}, and yet not all are held`);
-    return this.one.busyError(reply.name, reply);
+    return this.one.answers.busyError(reply.name, reply);
   }
 
   private sendTogether(locks: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {

@@ -3,13 +3,13 @@ import type { Clock } from './clock.js';
 import type { HeldLease } from './lease.js';
 import type { LeaseDesk } from './lease-desk.js';
 import type { LockOptions } from './lock-options.js';
-import type { AcquireReply, BusyReply, GrantStore } from './lock-store.js';
+import type { AcquireReply, BusyReply, GrantReply, GrantStore } from './lock-store.js';
 import { LockUnavailableError } from './lock.errors.js';
 import { type Owner, tokensOf } from './owner-token.js';
 
 /** How one try ended. `spent`: it has to be undone, its token must not be used again. */
 export type TryOutcome =
-  | { readonly kind: 'granted'; readonly lease: HeldLease }
+  | { readonly kind: 'granted'; readonly lease: HeldLease; readonly reply: GrantReply }
   | { readonly kind: 'busy'; readonly reply: BusyReply }
   | {
       readonly kind: 'trouble';
@@ -49,7 +49,7 @@ export class Tries {
       const { reply, sentAt } = await attempt.send(timeoutMs, signal, send);
       if (reply.status === 'busy') return { kind: 'busy', reply };
       const admitted = this.desk.admit(attempt, reply, sentAt, options);
-      if ('lease' in admitted) return { kind: 'granted', lease: admitted.lease };
+      if ('lease' in admitted) return { kind: 'granted', lease: admitted.lease, reply };
       const error = new LockUnavailableError(attempt.terms.name, admitted.refused);
       return { kind: 'trouble', error, spent: true };
     } catch (error) {

@@ -1,145 +1,46 @@
-import type { CancelTimer, Clock, Instant } from './clock.js';
-import type { LockUnavailableError } from './lock.errors.js';
+import type { Clock } from './clock.js';
+import { type LastAnswer, Waiter, WaitersOfLock } from './waiter.js';
 
-/** What the store last said of a lock that others wait for. */
-export interface LastAnswer {
-  readonly remainingMs?: number | undefined;
-  readonly heldForMs?: number | undefined;
-  readonly queued?: number | undefined;
-  /** Until then nothing is granted to anybody. */
-  readonly closedUntil?: Instant | undefined;
-  readonly trouble?: LockUnavailableError | undefined;
-}
-
-interface Line {
-  readonly waiters: Waiter[];
-  lastAnswer: LastAnswer;
-  /** The process's ticket in the store's queue, while it stands there. */
-  ticket: string | undefined;
-  /** A try was sent since the last grant: the process may stand in the store's queue, ticket or not. */
-  mayStand: boolean;
-}
-
-/** A place in the line for one lock. Only the head asks the store. */
-export class Waiter {
-  private woken = false;
-  private wakeUp: (() => void) | undefined;
+/** Who waits in this process: first come, first served, for each lock by itself. */
+export class WaitQueue {
+  isClosed = false;
+  private readonly locks = new Map<string, WaitersOfLock>();
 
   constructor(
     private readonly clock: Clock,
-    private readonly line: Line,
-    private readonly onLeave: () => void,
+    /** How many may have a lock at once: so many ask at once until an answer says otherwise. */
+    private readonly permits: number,
   ) {}
-
-  get isHead(): boolean {
-    return this.line.waiters[0] === this;
-  }
-
-  /** What the head learnt last: also what those behind it are told when they give up. */
-  get lastAnswer(): LastAnswer {
-    return this.line.lastAnswer;
-  }
-
-  learn(answer: LastAnswer): void {
-    this.line.lastAnswer = answer;
-    // Those behind may have no time left to wait for that.
-    if (answer.closedUntil) this.line.waiters.slice(1).forEach((one) => one.wake());
-  }
-
-  get ticket(): string | undefined {
-    return this.line.ticket;
-  }
-
-  set ticket(ticket: string | undefined) {
-    this.line.ticket = ticket;
-  }
-
-  /** A try of this waiter, the head, is about to be sent. */
-  stand(): void {
-    this.line.mayStand = true;
-  }
-
-  /** The grant has used the process's place up. */
-  served(): void {
-    this.line.mayStand = false;
-    this.line.ticket = undefined;
-  }
-
-  /** Nobody else of this process waits for the lock, and its place in the store has to be given up. */
-  get leavesPlace(): boolean {
-    return this.line.mayStand && this.line.waiters.length === 1 && this.isHead;
-  }
-
-  /** Resolves when woken, after `delayMs`, or when the signal aborts. A wake-up that came earlier counts. */
-  pause(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel?.();
-        signal?.removeEventListener('abort', done);
-        this.wakeUp = undefined;
-        this.woken = false;
-        resolve();
-      };
-      let cancel: CancelTimer | undefined;
-      if (this.woken || signal?.aborted) return done();
-      cancel = this.clock.setTimer(done, delayMs, true);
-      this.wakeUp = done;
-      signal?.addEventListener('abort', done, { once: true });
-    });
-  }
-
-  wake(): void {
-    this.woken = true;
-    this.wakeUp?.();
-  }
-
-  /** Gives the place up; the next one becomes the head at once. */
-  leave(): void {
-    const wasHead = this.isHead;
-    const index = this.line.waiters.indexOf(this);
-    if (index >= 0) this.line.waiters.splice(index, 1);
-    if (wasHead) this.line.waiters[0]?.wake();
-    this.onLeave();
-  }
-}
-
-/** The lines of this process: first come, first served, one line per lock. */
-export class WaitQueue {
-  private readonly lines = new Map<string, Line>();
-
-  constructor(private readonly clock: Clock) {}
 
   /** Number of waiters for a lock in this process. */
   length(name: string): number {
-    return this.lines.get(name)?.waiters.length ?? 0;
+    return this.locks.get(name)?.count ?? 0;
   }
 
+  /** What the waiters for a lock were told last; undefined where nobody waits. */
   lastAnswer(name: string): LastAnswer | undefined {
-    return this.lines.get(name)?.lastAnswer;
+    return this.locks.get(name)?.lastAnswer;
   }
 
   enter(name: string): Waiter {
-    let line = this.lines.get(name);
-    if (!line) {
-      line = { waiters: [], lastAnswer: {}, ticket: undefined, mayStand: false };
-      this.lines.set(name, line);
-    }
-    const entered = line;
-    const waiter = new Waiter(this.clock, entered, () => {
-      if (entered.waiters.length === 0) this.lines.delete(name);
+    const all = this.locks.get(name) ?? new WaitersOfLock(this.permits);
+    this.locks.set(name, all);
+    const waiter = new Waiter(this.clock, all, this.clock.now(), () => {
+      if (all.count === 0) this.locks.delete(name);
     });
-    entered.waiters.push(waiter);
+    all.add(waiter);
     return waiter;
   }
 
-  /** A lock may be free: its head looks again. `undefined`: all heads do. */
+  /** A lock may be free: the first waiter looks again. `undefined`: the first of every lock. */
   wake(name: string | undefined): void {
-    if (name !== undefined) return this.lines.get(name)?.waiters[0]?.wake();
-    for (const line of this.lines.values()) line.waiters[0]?.wake();
+    if (name !== undefined) return this.locks.get(name)?.first?.wake();
+    for (const all of this.locks.values()) all.first?.wake();
   }
 
-  /** Everybody looks up, heads or not: the engine is closing. */
-  wakeEverybody(): void {
-    for (const line of this.lines.values()) line.waiters.forEach((waiter) => waiter.wake());
+  /** Everybody looks up, first or not: the engine is closing. */
+  close(): void {
+    this.isClosed = true;
+    for (const all of this.locks.values()) all.wakeAll();
   }
 }

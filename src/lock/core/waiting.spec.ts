@@ -97,20 +97,55 @@ describe('waiting', () => {
     (await waiting).assertHeld();
   });
 
-  it('is served in the order in which processes came, one turn each', async () => {
+  it('is served in the order of arrival, whichever process a waiter is of', async () => {
     const third = new LockManager({ store: memory, clock, instanceId: 'c' });
     const held = await others.acquire('doc:1');
     const order: string[] = [];
-    const wait = (manager: LockManager, label: string) =>
-      manager.run('doc:1', { waitMs: 60_000 }, () => void order.push(label));
-    const all = [wait(locks, 'a1'), wait(locks, 'a2')];
-    await clock.advance(1);
-    all.push(wait(third, 'c1'), wait(third, 'c2'));
+    const all: Promise<void>[] = [];
+    for (const label of ['a1', 'a2', 'a3', 'c1', 'a4', 'c2', 'c3', 'a5']) {
+      const manager = label.startsWith('a') ? locks : third;
+      all.push(manager.run('doc:1', { waitMs: 60_000 }, () => void order.push(label)));
+      await clock.advance(1);
+    }
+    await held.release();
+    await clock.advance(100);
+    await Promise.all(all);
+    expect(order).toEqual(['a1', 'a2', 'a3', 'c1', 'a4', 'c2', 'c3', 'a5']);
+  });
+
+  it('keeps the order of arrival when those in front give up, and passes the place on', async () => {
+    const third = new LockManager({ store: memory, clock, instanceId: 'c' });
+    const held = await others.acquire('doc:1');
+    const order: string[] = [];
+    const gone = new AbortController();
+    const all: Promise<unknown>[] = [];
+    for (const label of ['a1', 'c1', 'a2', 'c2', 'a3']) {
+      const manager = label.startsWith('a') ? locks : third;
+      const signal = label === 'a1' || label === 'a2' ? gone.signal : undefined;
+      const work = () => void order.push(label);
+      all.push(manager.run('doc:1', { waitMs: 60_000, signal }, work).catch(() => undefined));
+      await clock.advance(1);
+    }
+    gone.abort(new Error('left'));
     await clock.advance(1);
     await held.release();
     await clock.advance(100);
     await Promise.all(all);
-    expect(order).toEqual(['a1', 'c1', 'a2', 'c2']);
+    expect(order).toEqual(['c1', 'c2', 'a3']);
+    expect(await memory.tryAcquire('doc:1', 'anybody', 5_000)).toMatchObject({ status: 'granted' });
+  });
+
+  it('costs two commands a hand-over while others of the process are behind', async () => {
+    const held = await others.acquire('doc:1');
+    const all = Array.from({ length: 20 }, () =>
+      locks.run('doc:1', { waitMs: 60_000 }, () => undefined),
+    );
+    await clock.advance(10);
+    store.asked.length = 0;
+    await held.release();
+    await clock.advance(100);
+    await Promise.all(all);
+    expect(store.asked.length).toBe(2 * 20);
   });
 
   it('stalls for no longer than the safety timer although every wake-up is lost', async () => {

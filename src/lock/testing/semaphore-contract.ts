@@ -169,7 +169,7 @@ const holding: readonly SemaphoreCase[] = [
     promise: 'keeps names apart',
     async verify({ semaphores }) {
       const [store, base] = [semaphores(1), newName()];
-      for (const ending of ['', ':holders', ':permits', ':queue', '%7B', 'é', '/', '*']) {
+      for (const ending of ['', ':holders', ':permits', ':waiters', '%7B', 'é', '/', '*']) {
         await fill(store, base + ending, 1);
       }
     },

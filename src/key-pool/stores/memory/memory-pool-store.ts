@@ -43,7 +43,7 @@ export class MemoryPools {
 /** Pools within one process; the model of RedisPoolStore. */
 export class MemoryPoolStore extends MemoryPermitStore implements PoolStore {
   constructor(
-    private readonly terms: PoolTerms,
+    readonly terms: PoolTerms,
     private readonly poolClock: Clock = new SystemClock(),
     private readonly pools = new MemoryPools(),
   ) {
@@ -103,6 +103,7 @@ class MembersRoom implements MemoryRoom {
     const candidates: { fingerprint: string; lastGrant: number }[] = [];
     const returns: number[] = [];
     let mayLetGo = false;
+    let free = 0;
     for (const fingerprint of this.terms.members) {
       const member = this.pools.member(pool, fingerprint);
       if (member.quarantine !== undefined) continue;
@@ -112,12 +113,13 @@ class MembersRoom implements MemoryRoom {
         continue;
       }
       mayLetGo = true;
-      const inUse = held.filter((one) => one === fingerprint).length;
+      const left = this.terms.concurrency - held.filter((one) => one === fingerprint).length;
       const { lastGrant } = member;
-      if (inUse < this.terms.concurrency) candidates.push({ fingerprint, lastGrant });
+      if (left > 0) candidates.push({ fingerprint, lastGrant });
+      free += Math.max(0, left);
     }
     const [next] = candidates.sort((a, b) => a.lastGrant - b.lastGrant);
-    if (next) return { permit: next.fingerprint };
+    if (next) return { permit: next.fingerprint, free };
     const first = Math.min(Infinity, ...returns);
     return { permit: undefined, returnsMs: first, closedMs: mayLetGo ? undefined : first };
   }

@@ -10,6 +10,7 @@ local function choose(now)
   local held = held_permits(now)
   for i = 1, #held do in_use[held[i]] = (in_use[held[i]] or 0) + 1 end
   local best, best_last
+  local free = 0
   local returns, may_let_go = -1, false
   for i = 4, #ROOM do
     local member = ROOM[i]
@@ -20,13 +21,13 @@ local function choose(now)
       else
         may_let_go = true
         local last = tonumber(known['last:' .. member]) or 0
-        if (in_use[member] or 0) < tonumber(ROOM[1]) and (not best or last < best_last) then
-          best, best_last = member, last
-        end
+        local left = tonumber(ROOM[1]) - (in_use[member] or 0)
+        if left > 0 then free = free + left end
+        if left > 0 and (not best or last < best_last) then best, best_last = member, last end
       end
     end
   end
-  if best then return best end
+  if best then return best, free end
   if may_let_go then return nil, returns, -1 end
   if returns < 0 then return nil, -1, -2 end
   return nil, returns, returns

@@ -16,7 +16,7 @@ type MemberAnswer = [inUse: number, restsMs: number, restsWhy: RestReason | '', 
 
 /** Pools on Redis, for all replicas that share it. One round trip per call; all throw LockUnavailableError. */
 export class RedisPoolStore extends RedisPermitStore implements PoolStore {
-  private readonly terms: PoolTerms;
+  readonly terms: PoolTerms;
 
   constructor({ client, terms, prefix = 'pool:' }: RedisPoolStoreOptions) {
     const room = { files: membersRoom, constants: membersRoomConstants, args: argsOf(terms) };

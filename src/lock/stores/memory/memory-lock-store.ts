@@ -9,8 +9,9 @@ import {
 import type {
   AcquireAllReply,
   AcquireReply,
-  LockStore,
   BusyReply,
+  GrantReply,
+  LockStore,
   PermitStore,
   Place,
   ReleaseReply,
@@ -23,8 +24,6 @@ import type {
 import { MemoryFences } from './memory-fences.js';
 import { MemoryLine } from './memory-line.js';
 import { countedRoom, MemoryPermits, MemoryPermitStore } from './memory-permit-store.js';
-
-type Grant = Extract<AcquireReply, { status: 'granted' }>;
 
 interface Entry {
   readonly token: string;
@@ -43,6 +42,7 @@ export class MemoryLockStore implements LockStore {
   readonly kind = 'memory';
   readonly capabilities = {
     fairWaiting: true,
+    waiterTickets: true,
     confirmedGrants: false,
     fencesSurviveLoss: true,
     serverTime: true,
@@ -158,17 +158,24 @@ export class MemoryLockStore implements LockStore {
     if (!line || head === undefined || head === place?.process) return undefined;
     const { endsMs, isNew } = line.reserve(head, now.monoMs);
     const reply = this.busy(name, endsMs - now.monoMs, undefined, place);
-    if (isNew) this.wake(name);
-    return reply;
+    if (!isNew) return reply;
+    this.wake(name);
+    return { ...reply, lookMs: undefined }; // who reserved it sees to it that it is taken
   }
 
-  private take(name: string, token: string, ttlMs: number, now: Instant, place?: Place): Grant {
-    if (place) this.giveUp(name, place.process);
+  private take(
+    name: string,
+    token: string,
+    ttlMs: number,
+    now: Instant,
+    place?: Place,
+  ): GrantReply {
+    const nextLookMs = place && this.moveOn(name, place, now);
     const held = this.live(name, now);
     const fence = held?.fence ?? this.fences.mint(name, now);
     const expiresAt = held ? this.longerLife(held, ttlMs, now) : plusMs(now, ttlMs);
     this.locks.set(name, { token, fence, since: held?.since ?? now, expiresAt, revoked: false });
-    return { status: 'granted', fence, storeTimeMs: now.wallMs };
+    return { status: 'granted', fence, storeTimeMs: now.wallMs, nextLookMs };
   }
 
   /** A command that comes late must not shorten a life. Seen from now, since a wall clock may have been stepped. */
@@ -182,14 +189,16 @@ export class MemoryLockStore implements LockStore {
     heldForMs: number | undefined,
     place: Place | undefined,
   ): BusyReply {
-    let ticket: string | undefined;
-    if (place) {
-      const line = this.lines.get(name) ?? new MemoryLine();
-      this.lines.set(name, line);
-      ticket = line.stand(place.process, place.ticket, this.clock.now().monoMs);
-    }
+    const standing = place && this.lineOf(name).stand(place, this.clock.now().monoMs);
     const queued = this.lines.get(name)?.length ?? 0;
-    return { status: 'busy', remainingMs: remaining, heldForMs, queued, ticket };
+    return {
+      status: 'busy',
+      remainingMs: remaining,
+      heldForMs,
+      queued,
+      ticket: undefined,
+      ...standing,
+    };
   }
 
   private stored(name: string, entry: Entry, now: Instant): StoredLock {
@@ -202,6 +211,21 @@ export class MemoryLockStore implements LockStore {
       queued: this.lines.get(name)?.length ?? 0,
       revoked,
     };
+  }
+
+  private lineOf(name: string): MemoryLine {
+    const line = this.lines.get(name) ?? new MemoryLine();
+    this.lines.set(name, line);
+    return line;
+  }
+
+  /** The process has the lock: its place is its next waiter's, or gone. */
+  private moveOn(name: string, place: Place, { monoMs }: Instant): number | undefined {
+    const line = this.lines.get(name);
+    if (!line && place.nextTicket === undefined) return undefined;
+    const nextLookMs = this.lineOf(name).moveOn(place, monoMs);
+    if (this.lines.get(name)?.length === 0) this.lines.delete(name);
+    return nextLookMs;
   }
 
   private giveUp(name: string, process: string): void {

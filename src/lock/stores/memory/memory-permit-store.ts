@@ -2,6 +2,7 @@ import { type Clock, elapsedMs, type Instant, plusMs, remainingMs } from '../../
 import type {
   AcquireReply,
   BusyReply,
+  GrantReply,
   PermitHolder,
   PermitStore,
   Place,
@@ -15,7 +16,11 @@ import { MemoryLine } from './memory-line.js';
 
 /** What a rule says: this permit is next, or none is. */
 export type RoomChoice =
-  | { readonly permit: string }
+  | {
+      readonly permit: string;
+      /** How many are free, this one included. */
+      readonly free: number;
+    }
   | {
       readonly permit: undefined;
       /** When a permit becomes free by itself, in ms; undefined: when somebody lets go. */
@@ -35,7 +40,10 @@ export interface MemoryRoom {
 /** Up to `permits` holders, whoever they are. */
 export function countedRoom(permits: number): MemoryRoom {
   return {
-    choose: (_name, held) => ({ permit: held.length < permits ? '' : undefined }),
+    choose: (_name, held) => {
+      const free = permits - held.length;
+      return free > 0 ? { permit: '', free } : { permit: undefined };
+    },
     granted: () => undefined,
   };
 }
@@ -76,7 +84,9 @@ export class MemoryPermitStore implements PermitStore {
     const mine = live.get(token);
     if (mine) {
       lengthen(mine, ttlMs, now);
-      return granted(mine, now);
+      const another = this.room.choose(name, permitsOf(live), now);
+      const free = another.permit === undefined ? 0 : another.free;
+      return this.granted(name, mine, free, now, place);
     }
     const choice = this.room.choose(name, permitsOf(live), now);
     if (choice.permit === undefined) {
@@ -85,14 +95,15 @@ export class MemoryPermitStore implements PermitStore {
     }
     const line = this.state.lines.get(name);
     const head = line?.first(place?.process, now.monoMs);
-    if (line && head !== undefined && head !== place?.process) {
+    // Each process that waits has one of those that are free.
+    if (line && head !== undefined && line.ahead(place) >= choice.free) {
       const { endsMs, isNew } = line.reserve(head, now.monoMs);
       const until = { permit: undefined, returnsMs: endsMs - now.monoMs };
       const reply = this.busy(name, live, until, now, place);
-      if (isNew) this.wake(name);
-      return reply;
+      if (!isNew) return reply;
+      this.wake(name);
+      return { ...reply, lookMs: undefined }; // who reserved it sees to it that it is taken
     }
-    if (place) line?.leave(place.process);
     const holder = {
       permit: choice.permit,
       fence: this.state.fences.mint(name, now),
@@ -102,8 +113,9 @@ export class MemoryPermitStore implements PermitStore {
     live.set(token, holder);
     this.state.holders.set(name, live);
     this.room.granted(name, choice.permit, now);
-    this.passOn(name, now);
-    return granted(holder, now);
+    const reply = this.granted(name, holder, choice.free - 1, now, place);
+    this.passOn(name, now, place?.process);
+    return reply;
   }
 
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
@@ -150,6 +162,34 @@ export class MemoryPermitStore implements PermitStore {
     return () => undefined;
   }
 
+  /** The process's place is its next waiter's from now on; `free` permits are left. */
+  private granted(
+    name: string,
+    { fence, permit }: Holder,
+    free: number,
+    now: Instant,
+    place: Place | undefined,
+  ): GrantReply {
+    const line = this.state.lines.get(name);
+    const standing = place?.nextTicket === undefined ? line : this.lineOf(name);
+    const nextLookMs = place && standing?.moveOn(place, now.monoMs);
+    const next = place && { ...place, ticket: place.nextTicket };
+    return {
+      status: 'granted',
+      fence,
+      permit: permit === '' ? undefined : permit,
+      storeTimeMs: now.wallMs,
+      nextLookMs,
+      left: Math.max(0, free - (standing?.ahead(next) ?? 0)),
+    };
+  }
+
+  private lineOf(name: string): MemoryLine {
+    const line = this.state.lines.get(name) ?? new MemoryLine();
+    this.state.lines.set(name, line);
+    return line;
+  }
+
   private busy(
     name: string,
     live: ReadonlyMap<string, Holder>,
@@ -157,12 +197,7 @@ export class MemoryPermitStore implements PermitStore {
     now: Instant,
     place: Place | undefined,
   ): BusyReply {
-    let ticket: string | undefined;
-    if (place) {
-      const line = this.state.lines.get(name) ?? new MemoryLine();
-      this.state.lines.set(name, line);
-      ticket = line.stand(place.process, place.ticket, now.monoMs);
-    }
+    const standing = place && this.lineOf(name).stand(place, now.monoMs);
     const held = [...live.values()];
     const ends = Math.min(returnsMs, ...held.map(({ expiresAt }) => remainingMs(expiresAt, now)));
     const longest = Math.max(-1, ...held.map(({ since }) => elapsedMs(since, now)));
@@ -171,13 +206,14 @@ export class MemoryPermitStore implements PermitStore {
       remainingMs: Number.isFinite(ends) ? ends : undefined,
       heldForMs: longest < 0 ? undefined : longest,
       queued: this.state.lines.get(name)?.length ?? 0,
-      ticket,
+      ticket: undefined,
+      ...standing,
       closedMs,
     };
   }
 
-  /** A permit may be free: its turn goes to the first in line. */
-  private passOn(name: string, now: Instant): void {
+  /** A permit may be free: it is kept for the first in line, which is told unless it is asking itself. */
+  private passOn(name: string, now: Instant, asking?: string): void {
     const line = this.state.lines.get(name);
     const head = line?.first(undefined, now.monoMs);
     if (!line || head === undefined) {
@@ -185,14 +221,14 @@ export class MemoryPermitStore implements PermitStore {
       return;
     }
     if (this.room.choose(name, permitsOf(this.live(name, now)), now).permit === undefined) return;
-    if (line.reserve(head, now.monoMs).isNew) this.wake(name);
+    if (line.reserve(head, now.monoMs).isNew) this.wake(name, asking);
   }
 
-  private wake(name: string): void {
+  private wake(name: string, asking?: string): void {
     const [head, standby] = this.state.lines.get(name)?.toWake() ?? [];
     // Not before the caller's own step is complete, as a message would not be.
     queueMicrotask(() => {
-      if (head !== undefined) this.state.listeners.get(head)?.(name, 'turn');
+      if (head !== undefined && head !== asking) this.state.listeners.get(head)?.(name, 'turn');
       if (standby !== undefined) this.state.listeners.get(standby)?.(name, 'standby');
     });
   }
@@ -215,9 +251,4 @@ function permitsOf(live: ReadonlyMap<string, Holder>): string[] {
 /** A command that comes late must not shorten a life. */
 function lengthen(holder: Holder, ttlMs: number, now: Instant): void {
   if (remainingMs(holder.expiresAt, now) < ttlMs) holder.expiresAt = plusMs(now, ttlMs);
-}
-
-function granted({ fence, permit }: Holder, { wallMs }: Instant): AcquireReply {
-  const given = permit === '' ? undefined : permit;
-  return { status: 'granted', fence, permit: given, storeTimeMs: wallMs };
 }

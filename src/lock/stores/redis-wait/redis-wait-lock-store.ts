@@ -54,6 +54,7 @@ export class RedisWaitLockStore implements LockStore {
   readonly undoesTries = true;
   readonly capabilities = {
     fairWaiting: true,
+    waiterTickets: true,
     confirmedGrants: true,
     fencesSurviveLoss: true,
     serverTime: true,

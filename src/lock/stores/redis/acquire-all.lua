@@ -3,7 +3,7 @@
 -- KEYS per lock: those of acquire.lua
 -- ARGV[1] TTL in ms  ARGV[2...] a token per lock
 -- Returns {1, server time in ms, fence...} when all are granted, {0, index of the lock that is busy, ms that
--- it is busy for at most (-1: for ever), ms that it has been held (-1: not known), processes in its line} else.
+-- it is busy for at most (-1: for ever), ms that it has been held (-1: not known), processes that wait for it} else.
 local now = server_time()
 local count = #KEYS / 3
 local lasts, mine = {}, {}
@@ -17,15 +17,16 @@ for i = 1, count do
   lasts[i] = last
   mine[i] = holder == ARGV[1 + i] and last ~= nil
   if holder and holder ~= ARGV[1 + i] then
-    redis.call('HDEL', queue, '@none') -- a read-only replica must fail here, not give a verdict
-    return {0, i, redis.call('PTTL', lock), held_ms(last, now), redis.call('HLEN', queue)}
+    redis.call('ZREM', queue, '@none') -- a read-only replica must fail here, not give a verdict
+    return {0, i, redis.call('PTTL', lock), held_ms(last, now), queue_length(queue)}
   end
-  local line, ends = {}, 0
-  if not holder then line, ends = living_line(queue, nil, now) end
-  if #line > 0 then
-    local left, is_new = reserve(queue, line, ends, now)
-    if is_new then wake(line, lock, nil) end
-    return {0, i, left, -1, #line}
+  local head, standby, ends
+  if not holder then head, standby, ends = living_head(queue, nil, now) end
+  if head then
+    local left, is_new = reserve(queue, head, ends, now)
+    local length = queue_length(queue)
+    if is_new then wake(head, standby, lock, nil) end
+    return {0, i, left, -1, length}
   end
 end
 

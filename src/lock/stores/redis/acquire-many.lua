@@ -6,7 +6,7 @@
 -- Returns per lock what acquire.lua returns, or 0: nothing was done.
 local count = #KEYS
 local queues, answers = {}, {}
-for i = 1, count do queues[i] = '{' .. KEYS[i] .. '}:queue' end
+for i = 1, count do queues[i] = '{' .. KEYS[i] .. '}:waiters' end
 local crowded = redis.call('EXISTS', unpack(queues)) > 0
 local time = redis.call('TIME')
 local fence = time[1] * 1000000 + time[2] -- printed with 17 digits by redis.call: it has 16
@@ -33,9 +33,9 @@ local function busy(lock, fence_key, queue, token)
   if not last then return 0 end
   -- A read-only replica must fail here, not give a verdict; others of the batch may have been taken, so not
   -- for all of them.
-  local written, left = redis.pcall('HDEL', queue, '@none'), redis.pcall('PTTL', lock)
+  local written, left = redis.pcall('ZREM', queue, '@none'), redis.pcall('PTTL', lock)
   if type(written) ~= 'number' or type(left) ~= 'number' then return 0 end
-  return {0, left, math.max(0, math.floor((fence - last) / 1000)), 0, ''}
+  return {0, left, math.max(0, math.floor((fence - last) / 1000)), 0}
 end
 
 for i = 1, count do

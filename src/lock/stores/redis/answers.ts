@@ -11,8 +11,11 @@ import { listOf, unknownAnswer } from './answer-shapes.js';
 /** What acquire.lua answers: the fence of a plain grant, another grant, or why not. */
 export type AcquireAnswer =
   | number
-  | [granted: 1, fence: number, storeTimeMs: number]
-  | [busy: 0, remainingMs: number, heldForMs: number, queued: number, ticket: string];
+  | [granted: 1, fence: number, storeTimeMs: number, nextLookMs: number]
+  | [busy: 0, remainingMs: number, heldForMs: number, queued: number, ...PlaceAnswer];
+
+/** What a process is told of its place; nothing where it has none. */
+export type PlaceAnswer = [] | [ticket: number, newcomerTicket: number, lookMs: number];
 
 /** What inspect.lua answers for a lock that is held. */
 export type InspectAnswer = [
@@ -52,11 +55,16 @@ export function acquireReply(answer: AcquireAnswer): AcquireReply {
     return { status: 'granted', fence: BigInt(answer), storeTimeMs };
   }
   if (answer[0] === 1) {
-    return { status: 'granted', fence: BigInt(answer[1]), storeTimeMs: answer[2] };
+    const [, fence, storeTimeMs, nextLookMs] = answer;
+    return { status: 'granted', fence: BigInt(fence), storeTimeMs, nextLookMs: known(nextLookMs) };
   }
-  const [, remainingMs, heldForMs, queued, ticket] = answer;
-  const reply = busyReply(remainingMs, heldForMs, queued);
-  return ticket === '' ? reply : { ...reply, ticket };
+  const [, remainingMs, heldForMs, queued, ...place] = answer;
+  return { ...busyReply(remainingMs, heldForMs, queued), ...placeOf(place) };
+}
+
+export function placeOf([ticket, newcomerTicket, lookMs]: PlaceAnswer) {
+  if (ticket === undefined) return { ticket: undefined };
+  return { ticket: String(ticket), newcomerTicket, lookMs: known(lookMs ?? -1) };
 }
 
 /** @throws LockUnavailableError for what acquire-all.lua never answers */
@@ -103,6 +111,6 @@ export function storedLock(answer: InspectAnswer): StoredLock {
   };
 }
 
-function known(ms: number): number | undefined {
+export function known(ms: number): number | undefined {
   return ms < 0 ? undefined : ms;
 }

@@ -38,6 +38,6 @@ local function keep(lock, queue, ttl)
   if redis.call('PTTL', lock) < tonumber(ttl) then
     redis.call('PEXPIRE', lock, ttl)
   else
-    redis.call('HDEL', queue, '@none') -- a read-only replica must fail here, not grant anything
+    redis.call('ZREM', queue, '@none') -- a read-only replica must fail here, not grant anything
   end
 end

@@ -2,5 +2,5 @@
 export function lockKeys(prefix: string, name: string) {
   const lock = prefix + name;
   const tag = `{${lock}}`;
-  return { lock, fence: `${tag}:fence`, queue: `${tag}:queue` };
+  return { lock, fence: `${tag}:fence`, queue: `${tag}:waiters` };
 }

@@ -1,5 +1,5 @@
-import { PLACE_DEAD_MS, TURN_MS } from '../../core/lock-store.js';
 import { LuaScript } from './lua-script.js';
+import { queueConstants } from './queue-constants.js';
 
 interface Rule {
   readonly files: readonly URL[];
@@ -8,7 +8,7 @@ interface Rule {
 
 /** The scripts of permits under one rule, each one atomic step on the server. */
 export function permitScripts(channelPrefix: string, { files, constants: own }: Rule) {
-  const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix, ...own };
+  const constants = { ...queueConstants(channelPrefix), ...own };
   const script = (...parts: string[]) => new LuaScript({ files: parts, constants });
   const shared = ['./queue.lua', './fence.lua', './grant.lua', './permits.lua'];
   const rule = files.map(({ href }) => href);

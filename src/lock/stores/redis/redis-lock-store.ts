@@ -61,6 +61,7 @@ export class RedisLockStore implements LockStore {
   readonly kind = 'redis';
   readonly capabilities = {
     fairWaiting: true,
+    waiterTickets: true,
     confirmedGrants: false,
     fencesSurviveLoss: true,
     serverTime: true,
@@ -119,6 +120,7 @@ export class RedisLockStore implements LockStore {
           ttlMs,
           place.process,
           place.ticket ?? '',
+          place.nextTicket ?? '',
         ])
       : this.guard(name, () => this.acquires.run({ keys, args: [token, ttlMs] })));
     return acquireReply(acquireAnswer(reply, name));

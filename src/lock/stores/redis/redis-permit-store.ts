@@ -8,6 +8,7 @@ import type {
   RenewOutcome,
   WakeListener,
 } from '../../core/lock-store.js';
+import { busyReply, known, type PlaceAnswer, placeOf } from './answers.js';
 import type { LuaScript, RedisClient } from './lua-script.js';
 import { listOf, oneOf } from './answer-shapes.js';
 import { permitScripts } from './permit-scripts.js';
@@ -52,21 +53,29 @@ export function countedRoom(permits: number): RoomScript {
 }
 
 type AcquireAnswer =
-  | [granted: 1, fence: string, storeTimeMs: number, permit: string]
+  | [
+      granted: 1,
+      fence: string,
+      storeTimeMs: number,
+      permit: string,
+      nextLookMs: number,
+      left: number,
+    ]
   | [
       busy: 0,
       remainingMs: number,
       heldForMs: number,
       queued: number,
-      ticket: string,
       closedMs: number,
+      ...PlaceAnswer,
     ];
 
 /** @throws LockUnavailableError for what acquire-permit.lua never answers */
 function acquireAnswer(answer: unknown, name: string): AcquireAnswer {
   const kind = oneOf(listOf(answer, [], name)[0], [0, 1], name);
-  if (kind === 1) listOf(answer, ['number', 'string', 'number', 'string'], name);
-  else listOf(answer, ['number', 'number', 'number', 'number'], name);
+  if (kind === 1)
+    listOf(answer, ['number', 'string', 'number', 'string', 'number', 'number'], name);
+  else listOf(answer, ['number', 'number', 'number', 'number', 'number'], name);
   return answer as AcquireAnswer;
 }
 
@@ -102,20 +111,24 @@ export class RedisPermitStore implements PermitStore {
     ttlMs: number,
     place?: Place,
   ): Promise<AcquireReply> {
-    const standing = [place?.process ?? '', place?.ticket ?? ''];
-    const args = [this.prefix + name, token, ttlMs, ...standing, ...this.room.args];
+    const asker = [place?.process ?? '', place?.ticket ?? '', place?.nextTicket ?? ''];
+    const args = [this.prefix + name, token, ttlMs, ...asker, ...this.room.args];
     const answer = acquireAnswer(await this.ask(name, this.scripts.acquire, args), name);
     if (answer[0] === 1) {
-      const [, fence, storeTimeMs, permit] = answer;
-      return { status: 'granted', fence: BigInt(fence), storeTimeMs, permit: named(permit) };
+      const [, fence, storeTimeMs, permit, nextLookMs, left] = answer;
+      return {
+        status: 'granted',
+        fence: BigInt(fence),
+        storeTimeMs,
+        permit: named(permit),
+        nextLookMs: known(nextLookMs),
+        left,
+      };
     }
-    const [, remainingMs, heldForMs, queued, ticket, closedMs] = answer;
+    const [, remainingMs, heldForMs, queued, closedMs, ...standing] = answer;
     return {
-      status: 'busy',
-      remainingMs: known(remainingMs),
-      heldForMs: known(heldForMs),
-      queued,
-      ticket: named(ticket),
+      ...busyReply(remainingMs, heldForMs, queued),
+      ...placeOf(standing),
       closedMs: closedMs === -2 ? Infinity : known(closedMs),
     };
   }
@@ -184,7 +197,7 @@ export class RedisPermitStore implements PermitStore {
    */
   ask(name: string, script: LuaScript, args: readonly (string | number)[]): Promise<unknown> {
     const permits = `{${this.prefix}${name}}:permits`;
-    const parts = [':holders', ':fence', ':queue', ':room'].map((part) => permits + part);
+    const parts = [':holders', ':fence', ':waiters', ':room'].map((part) => permits + part);
     return verdict(this.client, name, () =>
       script.run(this.client, { keys: [permits, ...parts], args }),
     );
@@ -201,10 +214,6 @@ export class RedisPermitStore implements PermitStore {
 function ownConnections(client: RedisClient, channel: string, prefix: string): Connections {
   const servers = serversOf(client);
   return { servers, subscriber: new RedisSubscriber(servers, channel, prefix) };
-}
-
-function known(ms: number): number | undefined {
-  return ms < 0 ? undefined : ms;
 }
 
 function named(text: string): string | undefined {

@@ -6,7 +6,7 @@
 local count = #KEYS
 local queues, answers, held = {}, {}, {}
 for i = 1, count do
-  queues[i] = '{' .. KEYS[i] .. '}:queue'
+  queues[i] = '{' .. KEYS[i] .. '}:waiters'
   answers[i] = 0
 end
 if redis.call('EXISTS', unpack(queues)) > 0 then return answers end

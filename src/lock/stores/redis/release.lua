@@ -5,7 +5,7 @@
 -- Returns 0 (not held by this token), 1 (released), 2 (released, and the token's own process is next).
 local holder = redis.call('GET', KEYS[1])
 if holder ~= ARGV[1] and holder ~= 'revoked.' .. ARGV[1] then
-  redis.call('HDEL', KEYS[2], '@none') -- a read-only replica must fail here, not give a verdict
+  redis.call('ZREM', KEYS[2], '@none') -- a read-only replica must fail here, not give a verdict
   return 0
 end
 redis.call('DEL', KEYS[1])

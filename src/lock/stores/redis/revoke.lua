@@ -4,7 +4,7 @@
 -- ARGV[1] the token to revoke, as seen before  ARGV[2] channel of its process
 -- Returns 1 (revoked), 0 (that token does not hold the lock).
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  redis.call('HDEL', KEYS[2], '@none') -- a read-only replica must fail here, not give a verdict
+  redis.call('ZREM', KEYS[2], '@none') -- a read-only replica must fail here, not give a verdict
   return 0
 end
 redis.call('SET', KEYS[1], 'revoked.' .. ARGV[1], 'KEEPTTL')

@@ -1,12 +1,12 @@
-import { PLACE_DEAD_MS, TURN_MS } from '../../core/lock-store.js';
 import { LuaScript } from './lua-script.js';
+import { queueConstants } from './queue-constants.js';
 
 /** The scripts of one Redis lock store, each one atomic step on the server. */
 export type LockScripts = ReturnType<typeof lockScripts>;
 
 /** `channelPrefix` is what the channels begin with on which processes are woken. */
 export function lockScripts(channelPrefix: string) {
-  const constants = { DEAD_MS: PLACE_DEAD_MS, TURN_MS, CHANNEL: channelPrefix };
+  const constants = queueConstants(channelPrefix);
   const script = (...files: string[]) => new LuaScript({ files, constants });
   return {
     acquire: script(

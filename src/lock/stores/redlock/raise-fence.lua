@@ -3,7 +3,7 @@
 -- ARGV[1] token  ARGV[2] fence
 -- Returns 1 (the fence is at least that now), 0 (the token does not hold the lock here).
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  redis.call('HDEL', KEYS[3], '@none') -- a read-only replica must fail here, not give a verdict
+  redis.call('ZREM', KEYS[3], '@none') -- a read-only replica must fail here, not give a verdict
   return 0
 end
 local fence = ARGV[2]

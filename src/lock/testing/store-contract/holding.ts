@@ -196,7 +196,7 @@ export const holding: readonly ContractCase[] = [
         '',
         ':fence',
         ':none',
-        ':queue',
+        ':waiters',
         '%7B',
         'é',
         'e\u0301',

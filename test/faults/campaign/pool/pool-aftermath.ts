@@ -46,7 +46,7 @@ export async function poolLeavesNothing(redisUrl: string, journal: Journal): Pro
       const isOver = leftMs === -2; // it has gone meanwhile
       if (isOver) continue;
       if (leftMs === -1 || leftMs > LONGEST_KEY_MS) journal.violation(`${key} lives ${leftMs} ms`);
-      if (/:permits(?::holders|:queue)?$/.test(key)) journal.violation(`${key} was left behind`);
+      if (/:permits(?::holders|:waiters)?$/.test(key)) journal.violation(`${key} was left behind`);
     }
   } finally {
     client.disconnect();

@@ -15,7 +15,7 @@ export const KEY_LEASE_MS = 15_000;
 const POOL = '{lock:pool:llm}:permits';
 const HOLDERS = `${POOL}:holders`;
 /** Who holds what is kept under the first two, and the others are no rights: none costs a holder his key. */
-const PARTS = [POOL, HOLDERS, `${POOL}:fence`, `${POOL}:queue`, `${POOL}:room`];
+const PARTS = [POOL, HOLDERS, `${POOL}:fence`, `${POOL}:waiters`, `${POOL}:room`];
 
 /** How long to look for something that a fault is to meet. */
 const LOOK_MS = 10_000;

@@ -1,8 +1,13 @@
-import { PLACE_DEAD_MS, TURN_MS } from '../../../../src/lock/core/lock-store.js';
+import {
+  type Place,
+  PLACE_DEAD_MS,
+  SAFETY_MS,
+  TURN_MS,
+} from '../../../../src/lock/core/lock-store.js';
 
 interface StandingProcess {
   readonly process: string;
-  readonly ticket: number;
+  ticket: number;
   seenAt: number;
 }
 
@@ -27,19 +32,32 @@ export class ModelLine {
     return this.standing.length;
   }
 
-  /** Takes or keeps a place; returns its ticket. */
-  stand(process: string, oldTicket: string | undefined, now: number): string {
+  /** Takes or keeps a place, or moves it back to a later ticket. */
+  stand({ process, ticket }: Place, now: number): { ticket: string; newcomerTicket: number } {
     this.keepUntil = now + KEEP_MS;
-    let place = this.standing.find((one) => one.process === process);
-    if (place) place.seenAt = now;
-    else {
-      const newest = this.standing.at(-1)?.ticket ?? 0;
-      const ticket =
-        oldTicket === undefined ? Math.max(newest + 1, Math.floor(now * 1000)) : Number(oldTicket);
-      place = { process, ticket, seenAt: now };
-      this.standing = [...this.standing, place].toSorted((a, b) => a.ticket - b.ticket);
+    const newcomerTicket = Math.max(
+      (this.standing.at(-1)?.ticket ?? 0) + 1,
+      Math.floor(now * 1000),
+    );
+    const known = this.standing.find((one) => one.process === process);
+    const brought = ticket === undefined ? undefined : Math.min(Number(ticket), newcomerTicket);
+    const place = known ?? { process, ticket: brought ?? newcomerTicket, seenAt: now };
+    place.seenAt = now;
+    place.ticket = Math.max(place.ticket, brought ?? 0);
+    if (!known) this.standing.push(place);
+    this.standing.sort((a, b) => a.ticket - b.ticket);
+    return { ticket: String(place.ticket), newcomerTicket };
+  }
+
+  /** The process was granted what it waited for: its place is that of its next waiter, if there is one. */
+  moveOn({ process, nextTicket }: Place, now: number): number | undefined {
+    if (nextTicket === undefined) {
+      this.leave(process);
+      return undefined;
     }
-    return String(place.ticket);
+    if (this.turn?.process === process) this.turn = undefined;
+    this.stand({ process, ticket: nextTicket }, now);
+    return SAFETY_MS;
   }
 
   leave(process: string): void {
@@ -63,6 +81,8 @@ export class ModelLine {
   reserve(process: string, now: number): { leftMs: number; isNew: boolean } {
     const isNew = this.turn?.process !== process || this.turn.until < now;
     if (isNew || !this.turn) this.turn = { process, until: now + TURN_MS };
+    // The clock may have been set back since.
+    this.turn = { process, until: Math.min(this.turn.until, now + TURN_MS) };
     return { leftMs: this.turn.until - now, isNew };
   }
 

@@ -31,6 +31,7 @@ export class ModelStore implements LockStore {
   readonly kind = 'model';
   readonly capabilities = {
     fairWaiting: true,
+    waiterTickets: true,
     confirmedGrants: false,
     fencesSurviveLoss: true,
     serverTime: true,
@@ -56,7 +57,7 @@ export class ModelStore implements LockStore {
     ttlMs: number,
     place?: Place,
   ): Promise<AcquireReply> {
-    return this.inTheWay(name, token, place) ?? this.grant(name, token, ttlMs, place?.process);
+    return this.inTheWay(name, token, place) ?? this.grant(name, token, ttlMs, place);
   }
 
   async tryAcquireAll(wanted: readonly TokenOf[], ttlMs: number): Promise<AcquireAllReply> {
@@ -170,15 +171,20 @@ export class ModelStore implements LockStore {
     return this.busy(name, leftMs, undefined, place);
   }
 
-  private grant(name: string, token: string, ttlMs: number, process: string | undefined) {
+  private grant(name: string, token: string, ttlMs: number, place: Place | undefined) {
     const now = this.now();
     const mine = this.alive(name);
     const fence = mine ? (this.fences.get(name) ?? this.mint(name)) : this.mint(name);
-    if (process !== undefined) this.lines.get(name)?.leave(process);
+    const nextLookMs = place && this.lineOf(name).moveOn(place, now);
     const since = mine?.since ?? now;
     const expiresAt = Math.max(now + ttlMs, mine?.expiresAt ?? 0);
     this.locks.set(name, { token, since, expiresAt, revoked: false });
-    return { status: 'granted', fence: BigInt(fence), storeTimeMs: Math.floor(now) } as const;
+    return {
+      status: 'granted',
+      fence: BigInt(fence),
+      storeTimeMs: Math.floor(now),
+      nextLookMs,
+    } as const;
   }
 
   private busy(
@@ -187,10 +193,15 @@ export class ModelStore implements LockStore {
     heldForMs: number | undefined,
     place: Place | undefined,
   ): BusyReply {
+    const standing = place && this.lineOf(name).stand(place, this.now());
+    const queued = this.lines.get(name)?.lengthAt(this.now()) ?? 0;
+    return { status: 'busy', remainingMs, heldForMs, queued, ticket: undefined, ...standing };
+  }
+
+  private lineOf(name: string): ModelLine {
     const line = this.lines.get(name) ?? new ModelLine();
-    const ticket = place && line.stand(place.process, place.ticket, this.now());
-    if (place) this.lines.set(name, line);
-    return { status: 'busy', remainingMs, heldForMs, queued: line.lengthAt(this.now()), ticket };
+    this.lines.set(name, line);
+    return line;
   }
 
   private wake(name: string, line: ModelLine, head: string): void {

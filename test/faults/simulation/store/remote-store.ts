@@ -13,6 +13,7 @@ export class RemoteStore implements LockStore {
   readonly kind = 'simulated';
   readonly capabilities = {
     fairWaiting: true,
+    waiterTickets: true,
     confirmedGrants: false,
     fencesSurviveLoss: true,
     serverTime: true,
