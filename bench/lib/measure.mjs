@@ -1,6 +1,7 @@
 import { measureHandOvers, summarizeHandOvers } from '../cases/hand-over.mjs';
 import { measureHeldLeases } from '../cases/held-leases.mjs';
 import { measureHotLock, WORK_MS } from '../cases/hot-lock.mjs';
+import { measureCrowd } from '../cases/crowd.mjs';
 import { measureHttp } from '../cases/http.mjs';
 import { measureIdleWaiters } from '../cases/idle-waiters.mjs';
 import { measureThroughput, warmUp } from '../cases/throughput.mjs';
@@ -10,6 +11,8 @@ import { medians } from './statistics.mjs';
 
 const IN_FLIGHT = 64;
 const WAITERS = 16;
+/** Of a crowd. */
+const MOST_HAND_OVERS = 1_000;
 
 /**
  * @typedef {object} Measured one case
@@ -97,6 +100,16 @@ export const cases = {
       }
     }
     return { summary: rounds, rounds };
+  },
+
+  async crowd({ sizes }) {
+    const rows = [];
+    for (const processes of sizes.crowds) {
+      rows.push(
+        await measureCrowd({ processes, idleMs: sizes.crowdMs, handOvers: MOST_HAND_OVERS }),
+      );
+    }
+    return { summary: { doclock: rows }, rounds: { doclock: rows } };
   },
 
   /** The last one: a process that was profiled is slower from then on. */

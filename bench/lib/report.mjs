@@ -35,6 +35,8 @@ export function reportMarkdown(report) {
     measured('profiles', 'http') && sharesTable(report),
     report.results.heldLeases && '## Held leases',
     report.results.heldLeases && heldTable(report),
+    report.results.crowd && '## A crowd on one lock',
+    report.results.crowd && crowdTable(report),
     report.results.stores && '## The lock stores',
     report.results.stores && storesTable(report),
     '## Settings of each peer',
@@ -185,6 +187,27 @@ function heldTable({ peers, results }) {
         percent(row.lowestLifePart),
       ]),
     ),
+  );
+}
+
+function crowdTable({ results }) {
+  return table(
+    [
+      'processes that wait',
+      'looks/s',
+      'server time / look',
+      'server while idle, of one core',
+      'hand-over p50 / p95',
+      'unrelated leases kept',
+    ],
+    results.crowd.summary.doclock.map((row) => [
+      figure(row.processes),
+      figure(row.looksPerSecond),
+      figure(row.lookUs, ' µs'),
+      percent(row.serverPart),
+      `${figure(row.handOverP50Ms)} / ${figure(row.handOverP95Ms)} ms`,
+      `${row.keptLeases} of ${row.unrelated}`,
+    ]),
   );
 }
 

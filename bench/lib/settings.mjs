@@ -27,6 +27,8 @@ import { parseArgs } from 'node:util';
  * @property {number} httpMs
  * @property {readonly { leases: number, ttlMs: number }[]} held
  * @property {number} heldWindow how long leases are watched, as a part of their TTL
+ * @property {readonly number[]} crowds processes that wait for one lock
+ * @property {number} crowdMs of idle waiting
  * @property {boolean} peersHeld whether peers hold leases too, and wait alone
  */
 
@@ -49,6 +51,8 @@ const full = {
     { leases: 20_000, ttlMs: 30_000 },
   ],
   heldWindow: 1,
+  crowds: [10, 100, 1_000, 5_000],
+  crowdMs: 10_000,
   peersHeld: true,
 };
 
@@ -72,6 +76,8 @@ const quick = {
     { leases: 20_000, ttlMs: 30_000 },
   ],
   heldWindow: 1 / 3,
+  crowds: [10, 1_000],
+  crowdMs: 4_000,
   peersHeld: false,
 };
 

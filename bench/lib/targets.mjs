@@ -30,6 +30,9 @@ export function judgeTargets(results, peers) {
   const hand = ours('handOver');
   const hot = ours('hotLock');
   const held = ours('heldLeases')?.find(({ leases }) => leases === 20_000);
+  const crowds = ours('crowd');
+  const crowd = crowds?.find(({ processes }) => processes === 5_000);
+  const few = crowds?.find(({ processes }) => processes === 10);
   const asked = ['idleWaiters', 'loneWaiter'].map((name) => ours(name)?.commandsPerSecond);
   const flight = closest(results.inFlight, 'pairsPerSecond', libraries);
   const cycles = closest(results.hotLock, 'cyclesPerSecond', others);
@@ -37,6 +40,7 @@ export function judgeTargets(results, peers) {
   const plain = toBaseline(results.sequential, 'ioredis-plain');
   const floor = floors(results);
   const hotOne = (what) => `One hot lock, ${what}`;
+  const crowdOf = (what) => `5 000 processes wait for one lock, ${what}`;
   const heldOnes = (what) => `20 000 held leases, ${what}`;
 
   return [
@@ -61,6 +65,15 @@ export function judgeTargets(results, peers) {
     target(heldOnes('longest script'), 'at most', 2, held?.longestScriptMs, 'ms'),
     limit('beside it: the longest PTTL, of a microsecond', held?.longestTrifleMs, ' ms'),
     target(heldOnes('lowest life of the TTL'), 'at least', 50, scaled(held?.lowestLifePart), '%'),
+    target(crowdOf('hand-over, p95'), 'below', 5, crowd?.handOverP95Ms, 'ms'),
+    target(crowdOf('server, of one core'), 'below', 20, scaled(crowd?.serverPart), '%'),
+    target(crowdOf('unrelated leases kept, of 100'), 'at least', 100, crowd?.keptLeases),
+    target(
+      crowdOf('cost of a look, of that at 10'),
+      'at most',
+      2,
+      crowd && few && crowd.lookUs / few.lookUs,
+    ),
     target(
       '423 over HTTP, of the route without a lock',
       'at least',
