@@ -13,18 +13,27 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const built = join(root, 'dist', 'lock');
 
-/** What an application brings along itself: two copies of any of these would not know each other. */
+/** What an application brings along itself, all of it optional: two copies of any of these would not know each other. */
 const peers = {
   '@grpc/grpc-js': '^1.14.0',
   '@grpc/proto-loader': '^0.8.0',
-  '@nestjs/common': '^12.0.0',
-  '@nestjs/core': '^12.0.0',
-  '@nestjs/schedule': '^12.0.0',
-  ioredis: '^6.0.0',
+  '@nestjs/common': '^11.0.0 || ^12.0.0',
+  '@nestjs/core': '^11.0.0 || ^12.0.0',
+  '@nestjs/schedule': '^6.0.0 || ^12.0.0',
+  ioredis: '^5.0.0 || ^6.0.0',
   'node-zookeeper-client': '^1.1.3',
   pg: '^8.11.0',
   'reflect-metadata': '^0.2.0',
   rxjs: '^7.8.0',
+};
+
+/** The doors of the package, and the module behind each. */
+const doors = {
+  '.': 'index',
+  './core': 'core-entry',
+  './schedule': 'schedule/index',
+  './store-kit': 'store-kit',
+  './testing': 'testing/index',
 };
 
 const { values } = parseArgs({ options: { out: { type: 'string', default: '.' } } });
@@ -48,6 +57,7 @@ async function stage(directory) {
     throw new Error(`There is no built lock module in ${built}; run "npm run build" first.`);
   }
   for (const file of files) await copyFile(file, join(directory, 'dist', file));
+  await writeStubs(directory);
   await cp(join(root, 'LICENSE'), join(directory, 'LICENSE'));
   await cp(join(root, 'src', 'lock', 'README.md'), join(directory, 'README.md'));
   await writeFile(
@@ -71,37 +81,60 @@ async function listFiles(directory) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(directory.length + 1));
 }
 
+/** For resolvers that do not know `exports`: a folder per door that points at its module. */
+async function writeStubs(directory) {
+  for (const [door, file] of Object.entries(doors)) {
+    if (door === '.') continue;
+    const folder = join(directory, door);
+    await mkdir(folder, { recursive: true });
+    const stub = { main: `../dist/${file}.js`, types: `../dist/${file}.d.ts`, type: 'module' };
+    await writeFile(join(folder, 'package.json'), `${JSON.stringify(stub, null, 2)}\n`);
+  }
+}
+
 async function manifest() {
-  const { version, license, engines } = JSON.parse(
+  const { version, license, engines, repository, homepage, bugs } = JSON.parse(
     await readFile(join(root, 'package.json'), 'utf8'),
   );
-  const door = (folder) => ({
-    types: `./dist/${folder}index.d.ts`,
-    default: `./dist/${folder}index.js`,
-  });
   return {
     name: 'doclock',
     version,
-    description: 'Distributed locks for NestJS: leases, fencing tokens and a @WithLock decorator',
-    keywords: ['nestjs', 'lock', 'mutex', 'distributed-lock', 'fencing-token', 'redis'],
+    description:
+      'Distributed locks for Node.js and NestJS: leases, fencing tokens, a @WithLock decorator',
+    keywords: [
+      'nestjs',
+      'lock',
+      'mutex',
+      'semaphore',
+      'redlock',
+      'cron',
+      'distributed-lock',
+      'fencing-token',
+      'redis',
+      'postgres',
+    ],
     license,
+    repository,
+    homepage,
+    bugs,
     type: 'module',
+    sideEffects: false,
     engines,
-    files: ['dist'],
+    files: ['dist', ...Object.keys(doors).filter((door) => door !== '.')],
+    main: './dist/index.js',
+    types: './dist/index.d.ts',
     exports: {
-      '.': door(''),
-      './schedule': door('schedule/'),
-      './testing': door('testing/'),
+      ...Object.fromEntries(
+        Object.entries(doors).map(([door, file]) => [
+          door,
+          { types: `./dist/${file}.d.ts`, default: `./dist/${file}.js` },
+        ]),
+      ),
       './package.json': './package.json',
     },
     peerDependencies: peers,
-    peerDependenciesMeta: {
-      '@grpc/grpc-js': { optional: true }, // for the store etcd only, as the next one
-      '@grpc/proto-loader': { optional: true },
-      '@nestjs/schedule': { optional: true }, // for doclock/schedule only
-      ioredis: { optional: true },
-      'node-zookeeper-client': { optional: true }, // for the store zookeeper only
-      pg: { optional: true }, // for the store postgres only
-    },
+    peerDependenciesMeta: Object.fromEntries(
+      Object.keys(peers).map((name) => [name, { optional: true }]),
+    ),
   };
 }

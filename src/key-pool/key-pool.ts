@@ -1,15 +1,12 @@
 import {
   type Clock,
-  FenceRule,
-  GrantEngine,
   type Lease,
   LockBusyError,
   LockClosedError,
-  LockEventBus,
   LockName,
-  resolveLockOptions,
   SystemClock,
 } from '../lock/index.js';
+import { FenceRule, GrantEngine, LockEventBus, resolveLockOptions } from '../lock/store-kit.js';
 import { fingerprintOf } from './fingerprint.js';
 import {
   KeyNotFoundError,

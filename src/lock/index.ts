@@ -1,36 +1,5 @@
-/** The only door of the lock module, for features and for other teams. */
-export { type CancelTimer, type Clock, type Instant, SystemClock } from './core/clock.js';
-export { type FenceOptions, FenceRule } from './core/fence-rule.js';
-export { GrantEngine, type GrantEngineOptions } from './core/grant-engine.js';
-export { currentLease } from './core/lock-context.js';
-export type { Lease, ReleaseOutcome } from './core/lease.js';
-export { LeaseSet } from './core/lease-set.js';
-export type { LockState, RevokeOutcome } from './core/lock-admin.js';
-export { LockEventBus, type LockEvents } from './core/lock-events.js';
-export {
-  type AcquireOptions,
-  LockManager,
-  type LockManagerOptions,
-  type LockNames,
-  type RunOptions,
-} from './core/lock-manager.js';
-export { lockName, LockName, type LockNameValue } from './core/lock-name.js';
-export { DEFAULT_LOCK_OPTIONS, type LockOptions, resolveLockOptions } from './core/lock-options.js';
-export type * from './core/lock-store.js';
-export { Semaphore, type SemaphoreHolder } from './core/semaphore.js';
-export {
-  LockBusyError,
-  LockClosedError,
-  LockError,
-  type LockErrorCode,
-  LockLostError,
-  LockOptionsError,
-  LockReentryError,
-  LockUnavailableError,
-  LockWaitTimeoutError,
-  type LossCode,
-} from './core/lock.errors.js';
-export { assertHeld } from './core/shared-lease.js';
+/** The door for Nest projects, and the only one for the features of this service. */
+export * from './core-entry.js';
 export { LockExceptionFilter, type LockFailure } from './nest/lock.exception-filter.js';
 export { LockHealth } from './nest/lock.health.js';
 export type { LockModuleExtras, LockModuleOptions } from './nest/lock.module-definition.js';
@@ -48,59 +17,3 @@ export type { LockStoreOption } from './nest/store.factory.js';
 export { WithLock } from './nest/with-lock.decorator.js';
 export type { WithLockOptions } from './nest/with-lock.options.js';
 export type { LockNameFunction } from './nest/with-lock.types.js';
-export { EtcdLockStore, type EtcdLockStoreOptions } from './stores/etcd/etcd-lock-store.js';
-export {
-  MemoryPermits,
-  MemoryPermitStore,
-  type MemoryRoom,
-  type RoomChoice,
-} from './stores/memory/memory-permit-store.js';
-export {
-  ZookeeperLockStore,
-  type ZookeeperLockStoreOptions,
-} from './stores/zookeeper/zookeeper-lock-store.js';
-export {
-  PostgresLockStore,
-  type PostgresLockStoreOptions,
-} from './stores/postgres/postgres-lock-store.js';
-export { MemoryLockStore } from './stores/memory/memory-lock-store.js';
-export { RedisLockStore, type RedisLockStoreOptions } from './stores/redis/redis-lock-store.js';
-export { RedlockLockStore } from './stores/redlock/redlock-lock-store.js';
-export type { RedlockLockStoreOptions } from './stores/redlock/redlock-options.js';
-export {
-  RedisWaitLockStore,
-  type RedisWaitLockStoreOptions,
-} from './stores/redis-wait/redis-wait-lock-store.js';
-export {
-  type LuaCall,
-  type LuaParts,
-  LuaScript,
-  type RedisClient,
-} from './stores/redis/lua-script.js';
-export {
-  RedisPermitStore,
-  type RedisPermitStoreOptions,
-  type RoomScript,
-} from './stores/redis/redis-permit-store.js';
-export { FencedKeys } from './stores/redis/fenced-keys.js';
-export {
-  redisLockClientOptions,
-  redisLockClusterOptions,
-} from './stores/redis/redis-client-options.js';
-export { MemoryTickMarks } from './ticks/memory-tick-marks.js';
-export { RedisTickMarks, type RedisTickMarksOptions } from './ticks/redis-tick-marks.js';
-export type { ClaimReply, TickClaim, TickMarks } from './ticks/tick-marks.js';
-export {
-  DEFAULT_TICK_OPTIONS,
-  type ResolvedTickJob,
-  type TickJobOptions,
-  type TickMode,
-} from './ticks/tick-options.js';
-export {
-  StaleTickError,
-  type Tick,
-  type TickEnding,
-  type TickOutcome,
-  type TickReport,
-} from './ticks/tick-report.js';
-export { TickRunner, type TickRunnerOptions, type TickWork } from './ticks/tick-runner.js';

@@ -18,9 +18,9 @@ const closing: (() => Promise<void>)[] = [];
 
 const urlOf = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`;
 
-function manager(port: number, queryTimeoutMs = 500): LockManager {
+function manager(port: number, queryTimeoutMs = 1_500): LockManager {
   const store = new PostgresLockStore({ url: urlOf(port), queryTimeoutMs });
-  const locks = new LockManager({ store, defaults: { commandTimeoutMs: 400 } });
+  const locks = new LockManager({ store });
   closing.push(() => locks.close());
   return locks;
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LuaScript, redisLockClientOptions, RedlockLockStore } from '../../src/lock/index.js';
+import { redisLockClientOptions, RedlockLockStore } from '../../src/lock/index.js';
+import { LuaScript } from '../../src/lock/store-kit.js';
 import { lockScripts } from '../../src/lock/stores/redis/scripts.js';
 import { lockStoreContract } from '../../src/lock/testing/store-contract.js';
 import { calls } from '../support/command-calls.js';

@@ -6,7 +6,8 @@ import {
   RedisIdempotencyStore,
 } from '../../../src/idempotency/index.js';
 import { idempotencyStoreContract } from '../../../src/idempotency/testing/idempotency-store-contract.js';
-import { LuaScript, redisLockClientOptions } from '../../../src/lock/index.js';
+import { redisLockClientOptions } from '../../../src/lock/index.js';
+import { LuaScript } from '../../../src/lock/store-kit.js';
 import { eventually } from '../../support/eventually.js';
 import { type RedisServer, startRedis } from '../../support/redis.js';
 

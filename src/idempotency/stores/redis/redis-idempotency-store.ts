@@ -1,4 +1,5 @@
-import { LuaScript, type RedisClient } from '../../../lock/index.js';
+import { type RedisClient } from '../../../lock/index.js';
+import { LuaScript } from '../../../lock/store-kit.js';
 import { IdempotencyUnavailableError } from '../../idempotency.errors.js';
 import {
   BEGUN_LIFE_MS,

@@ -1,12 +1,10 @@
+import { type Clock, type Instant, SystemClock } from '../../../lock/index.js';
 import {
-  type Clock,
-  type Instant,
   MemoryPermits,
   MemoryPermitStore,
   type MemoryRoom,
   type RoomChoice,
-  SystemClock,
-} from '../../../lock/index.js';
+} from '../../../lock/store-kit.js';
 import type { PoolState, PoolStore, PoolTerms, RestReason } from '../../pool-store.js';
 import { MemberBudget } from './member-budget.js';
 

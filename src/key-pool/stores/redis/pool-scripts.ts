@@ -1,4 +1,4 @@
-import { LuaScript } from '../../../lock/index.js';
+import { LuaScript } from '../../../lock/store-kit.js';
 import { MINUTE_MS, SLOT_MS } from '../../pool-store.js';
 
 const here = (file: string) => new URL(file, import.meta.url);

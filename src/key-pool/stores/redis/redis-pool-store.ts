@@ -1,4 +1,4 @@
-import { RedisPermitStore, type RedisPermitStoreOptions } from '../../../lock/index.js';
+import { RedisPermitStore, type RedisPermitStoreOptions } from '../../../lock/store-kit.js';
 import type { PoolState, PoolStore, PoolTerms, RestReason } from '../../pool-store.js';
 import { membersRoom, membersRoomConstants, poolScripts } from './pool-scripts.js';
 

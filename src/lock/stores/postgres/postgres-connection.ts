@@ -1,6 +1,10 @@
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { LockError, LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
-import { loadPostgresClient } from './postgres-client.js';
+import {
+  openPool,
+  type OwnPool,
+  type PostgresClient,
+  type PostgresPool,
+} from './postgres-client.js';
 import type { PostgresSchema } from './postgres-schema.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -8,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** Where the database is: its address, or a pool of the application's. */
 export interface PostgresAddress {
   readonly url: string | undefined;
-  readonly pool: Pool | undefined;
+  readonly pool: PostgresPool | undefined;
   readonly maxConnections: number;
   readonly queryTimeoutMs: number;
 }
@@ -22,8 +26,8 @@ const NO_RIGHT = '42501';
  * connection in doubt serves nobody else.
  */
 export class PostgresConnection {
-  private opening: Promise<Pool> | undefined;
-  private own: Pool | undefined;
+  private opening: Promise<PostgresPool> | undefined;
+  private own: OwnPool | undefined;
   private preparing: Promise<void> | undefined;
   private wasAway = false;
   private isClosed = false;
@@ -44,7 +48,7 @@ export class PostgresConnection {
    * The rows that one statement gives.
    * @throws LockUnavailableError; LockOptionsError where the tables are missing and cannot be made
    */
-  async ask<R extends QueryResultRow>(
+  async ask<R extends object>(
     name: string | undefined,
     sql: string,
     values: readonly unknown[],
@@ -53,10 +57,10 @@ export class PostgresConnection {
     try {
       await this.prepare(client, name);
       const query = { text: sql, values: [...values], query_timeout: this.address.queryTimeoutMs };
-      const { rows } = await client.query<R>(query);
+      const { rows } = await client.query(query);
       client.release();
       this.answered();
-      return rows;
+      return rows as R[];
     } catch (error) {
       const { code } = error as { code?: string };
       const isOver = code === undefined || SERVER_LEAVES.test(code);
@@ -67,7 +71,7 @@ export class PostgresConnection {
   }
 
   /** A connection for one user alone, which has to give it back. @throws LockUnavailableError */
-  async connect(name: string | undefined): Promise<PoolClient> {
+  async connect(name: string | undefined): Promise<PostgresClient> {
     const pool = await this.pool();
     if (this.isClosed) {
       const why = 'the PostgreSQL lock store is closed';
@@ -88,16 +92,15 @@ export class PostgresConnection {
     await this.own?.end();
   }
 
-  private pool(): Promise<Pool> {
+  private pool(): Promise<PostgresPool> {
     this.opening ??= this.openPool();
     return this.opening;
   }
 
-  private async openPool(): Promise<Pool> {
+  private async openPool(): Promise<PostgresPool> {
     const { url, pool, maxConnections } = this.address;
     if (pool) return pool;
-    const { Pool } = await loadPostgresClient();
-    this.own = new Pool({
+    this.own = await openPool({
       connectionString: url,
       max: maxConnections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -113,7 +116,7 @@ export class PostgresConnection {
   }
 
   /** The tables are looked for once, by whoever comes first and finds the server. */
-  private prepare(client: PoolClient, name: string | undefined): Promise<void> {
+  private prepare(client: PostgresClient, name: string | undefined): Promise<void> {
     this.preparing ??= this.schema.ensure(client).catch((error: Error & { code?: string }) => {
       this.preparing = undefined;
       if (error.code !== NO_RIGHT) throw unavailable(name, error, false);

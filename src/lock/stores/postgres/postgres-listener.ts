@@ -1,6 +1,6 @@
-import type { PoolClient } from 'pg';
 import type { CancelTimer, Clock } from '../../core/clock.js';
 import type { WakeListener, WakeRole } from '../../core/lock-store.js';
+import type { PostgresClient } from './postgres-client.js';
 import type { PostgresConnection } from './postgres-connection.js';
 import type { PostgresSchema } from './postgres-schema.js';
 
@@ -11,7 +11,7 @@ const ROLES: Readonly<Record<string, WakeRole>> = { '+': 'turn', '?': 'standby',
 /** One connection that hears what the processes of this store are told. Opened when the first one listens. */
 export class PostgresListener {
   private readonly listeners = new Map<string, { process: string; listener: WakeListener }>();
-  private client: PoolClient | undefined;
+  private client: PostgresClient | undefined;
   private isOpening = false;
   private isClosed = false;
   private retryMs = FIRST_RETRY_MS;
@@ -63,7 +63,7 @@ export class PostgresListener {
   }
 
   /** Messages from before the subscription are lost: whoever listens looks at everything. */
-  private async listen(client: PoolClient, channel: string): Promise<void> {
+  private async listen(client: PostgresClient, channel: string): Promise<void> {
     try {
       await client.query(`listen ${channel}`);
       this.listeners.get(channel)?.listener(undefined, 'turn');
@@ -72,13 +72,13 @@ export class PostgresListener {
     }
   }
 
-  private lost(client: PoolClient): void {
+  private lost(client: PostgresClient): void {
     if (this.client !== client) return;
     this.drop(client);
     this.openLater();
   }
 
-  private drop(client: PoolClient | undefined): void {
+  private drop(client: PostgresClient | undefined): void {
     this.client = undefined;
     client?.removeAllListeners('notification');
     client?.release(true);

@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import { type Clock, SystemClock } from '../../core/clock.js';
 import type {
   AcquireAllReply,
@@ -22,6 +21,7 @@ import {
   storedLock,
   wholeMs,
 } from './postgres-answers.js';
+import type { PostgresPool } from './postgres-client.js';
 import { checkPostgres } from './postgres-check.js';
 import { PostgresConnection } from './postgres-connection.js';
 import { PostgresListener } from './postgres-listener.js';
@@ -39,7 +39,7 @@ export interface PostgresLockStoreOptions {
    * A pool of the application's, which stays open. Steps on locks wait for a free connection of it, so it
    * should serve nothing slow; one connection of it is kept for messages to waiters.
    */
-  readonly pool?: Pool | undefined;
+  readonly pool?: PostgresPool | undefined;
   /**
    * Where the tables are. Stores with different schemas share nothing.
    * @default 'doclock'
@@ -212,7 +212,7 @@ export class PostgresLockStore implements LockStore {
   }
 }
 
-function assertOneDatabase(url: string | undefined, pool: Pool | undefined): void {
+function assertOneDatabase(url: string | undefined, pool: PostgresPool | undefined): void {
   const fix = `Pass { kind: 'postgres', url: 'postgres://user:password@host/database' }, or a pg Pool as "pool".`;
   if ((url === undefined) === (pool === undefined)) {
     const what = url === undefined ? 'neither a url nor a pool' : 'both a url and a pool';
@@ -223,7 +223,7 @@ function assertOneDatabase(url: string | undefined, pool: Pool | undefined): voi
       `The url of the lock store "postgres" is not one of PostgreSQL. ${fix}`,
     );
   }
-  if (pool !== undefined && typeof (pool as Partial<Pool>).connect !== 'function') {
+  if (pool !== undefined && typeof (pool as Partial<PostgresPool>).connect !== 'function') {
     throw new LockOptionsError(`The pool of the lock store "postgres" is not a pg Pool. ${fix}`);
   }
 }

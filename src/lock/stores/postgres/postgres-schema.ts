@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { PoolClient } from 'pg';
 import { PLACE_DEAD_MS, TURN_MS } from '../../core/lock-store.js';
 import { LockOptionsError } from '../../core/lock.errors.js';
+import type { PostgresClient } from './postgres-client.js';
 
 const A_DAY_US = 86_400_000_000;
 /** Any number of our own: two replicas that start at once must not both create the tables. */
@@ -55,7 +55,7 @@ export class PostgresSchema {
    * Makes the tables and functions where they are missing or of another version of this package; else costs one
    * query. @throws what the driver throws
    */
-  async ensure(client: PoolClient): Promise<void> {
+  async ensure(client: PostgresClient): Promise<void> {
     if (await this.isThere(client)) return;
     await client.query('begin');
     try {
@@ -63,7 +63,7 @@ export class PostgresSchema {
       if (!(await this.isThere(client))) {
         const { rows } = await client.query('select to_regnamespace($1) as found', [this.quoted]);
         // Asked first: "if not exists" needs the right to create schemas even where there is one.
-        if (rows[0].found === null) await client.query(`create schema ${this.quoted}`);
+        if (rows[0]?.['found'] === null) await client.query(`create schema ${this.quoted}`);
         await client.query(this.text);
         await client.query(`comment on table ${this.quoted}.locks is '${this.mark}'`);
       }
@@ -74,11 +74,11 @@ export class PostgresSchema {
     }
   }
 
-  private async isThere(client: PoolClient): Promise<boolean> {
+  private async isThere(client: PostgresClient): Promise<boolean> {
     const { rows } = await client.query(
       `select obj_description(to_regclass($1), 'pg_class') as mark`,
       [`${this.quoted}.locks`],
     );
-    return rows[0].mark === this.mark;
+    return rows[0]?.['mark'] === this.mark;
   }
 }
