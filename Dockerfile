@@ -1,6 +1,6 @@
 # The service as a small image: the packages it runs with, its built code, nothing to build with.
 # Needs no BuildKit feature, so that any engine builds it.
-FROM node:24-bookworm-slim AS packages
+FROM node:24.22.3-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No package of this project needs its install script; type declarations, maps and the compiler (a
@@ -9,7 +9,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
  && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete \
  && rm -rf node_modules/typescript
 
-FROM node:24-bookworm-slim AS build
+FROM node:24.22.3-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=optional --ignore-scripts --no-audit --no-fund
@@ -17,7 +17,7 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build
 
-FROM node:24-bookworm-slim
+FROM node:24.22.3-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data LOG_FORMAT=json
 RUN mkdir /data && chown node:node /data
 WORKDIR /app

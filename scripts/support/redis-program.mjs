@@ -1,7 +1,7 @@
 /** What runs a Redis server on this machine. */
 import { aptInstall, docker, dockerAnswers, findProgram } from './installed.mjs';
 
-const REDIS_IMAGE = 'redis:7-alpine';
+const REDIS_IMAGE = 'redis:7.4.6-alpine';
 
 export async function ensureRedis() {
   const found = await findProgram('redis-server');

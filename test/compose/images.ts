@@ -9,7 +9,6 @@ import { type Engine } from './engine.js';
 
 const run = promisify(execFile);
 const recipes = 'test/compose/images';
-const nodeVersion = '24.22.3';
 
 /** What a compose file says of its services, as far as images need it. */
 interface ComposeFile {
@@ -81,8 +80,10 @@ class StandIns {
       const name = image.slice(image.lastIndexOf('/') + 1, image.indexOf(':'));
       if (name === 'node')
         await this.build(image, 'node', await this.nodeContext(), { BASE: slim });
-      else if (isChroma(image)) await this.build(image, 'chroma', await this.chromaContext());
-      else if (['redis', 'postgres', 'haproxy', 'etcd'].includes(name)) {
+      else if (isChroma(image)) {
+        const { name: NODE } = await nodeImage();
+        await this.build(image, 'chroma', await this.chromaContext(), { NODE });
+      } else if (['redis', 'postgres', 'haproxy', 'etcd'].includes(name)) {
         await this.build(image, name, recipes, { BASE: servers, POSTGRES: postgres });
       } else throw new Error(`Nothing here says how to make a stand-in for ${image}.`);
     }
@@ -118,7 +119,8 @@ class StandIns {
   private async nodeContext(): Promise<string> {
     const context = join(this.folder, 'node');
     await mkdir(context);
-    const release = `node-linux-${process.arch}@${nodeVersion}`;
+    const { version } = await nodeImage();
+    const release = `node-linux-${process.arch}@${version}`;
     await run('npm', [
       'install',
       '--no-save',
@@ -154,6 +156,14 @@ class StandIns {
     const file = ['--file', join(recipes, `${recipe}.Dockerfile`)];
     await this.engine.docker('build', '--quiet', '--tag', image, ...file, ...args, context);
   }
+}
+
+/** What the Dockerfile builds on. */
+async function nodeImage(): Promise<{ name: string; version: string }> {
+  const found = /^FROM (node:([\d.]+)\S*)/m.exec(await readFile('Dockerfile', 'utf8'));
+  const [, name, version] = found ?? [];
+  if (!name || !version) throw new Error('The Dockerfile names no version of Node.js.');
+  return { name, version };
 }
 
 function isChroma(image: string): boolean {

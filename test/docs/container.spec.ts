@@ -34,7 +34,9 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), {
   readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
 };
 const services = Object.entries(compose.services);
-const exactTag = /^[\w./-]+:v?\d[\w.-]*$|@sha256:[0-9a-f]{64}$/;
+/** All of a version's numbers, which PostgreSQL has two of; a tag of fewer is moved with each release. */
+const exactTag =
+  /^(?:[\w./-]+:v?\d+\.\d+\.\d+|postgres:\d+\.\d+)(?:-[\w.-]+)?$|@sha256:[0-9a-f]{64}$/;
 
 describe('the front', () => {
   it('says itself where a request comes from, whatever the client says', () => {
@@ -114,6 +116,25 @@ describe('the stack', () => {
       if (service.build === undefined) expect(service.image).toMatch(exactTag);
     },
   );
+
+  it.each([
+    'redis:7',
+    'redis:7.4-alpine',
+    'zookeeper:3.8',
+    'node:24-bookworm-slim',
+    'postgres:16',
+    'haproxy',
+  ])('would not be accepted with an image such as %s, which is another one tomorrow', (image) =>
+    expect(image).not.toMatch(exactTag),
+  );
+
+  it('is made of the images that tests and the demo fall back to', () => {
+    const images = services.map(([, { image }]) => image);
+    for (const file of ['scripts/support/redis-program.mjs', 'test/support/postgres-program.ts']) {
+      const [, named] = /_IMAGE = '(.+)'/.exec(readFileSync(file, 'utf8')) ?? [];
+      expect(images).toContain(named);
+    }
+  });
 
   it('publishes the front only, to this machine only', () => {
     const published = services.flatMap(([name, { ports = [] }]) =>

@@ -1,4 +1,4 @@
-/** A long real manual, or, where none can be had, a generated one of the same length. */
+/** A long real manual, or, with MANUAL=generated, a generated one of the same length. */
 export interface Manual {
   readonly bytes: Buffer;
   readonly pages: 480;
@@ -6,5 +6,5 @@ export interface Manual {
   readonly source: string;
 }
 
-/** The manual of 480 pages; the first call on a machine downloads or generates it, later ones find it. */
+/** The manual of 480 pages; the first call on a machine downloads it, later ones find it. @throws where it cannot be had */
 export function manual(): Promise<Manual>;

@@ -1,6 +1,7 @@
 /**
- * The 480-page manual: the Z shell's, from Debian's package zsh-doc. Where apt is not at hand a
- * manual of 480 pages is generated. Plain JavaScript, since the benchmark uses it without a build.
+ * The 480-page manual: the Z shell's, from Debian's package zsh-doc. Where it cannot be had, a generated
+ * one of 480 pages is used only if MANUAL=generated says so. Plain JavaScript, since the benchmark uses it
+ * without a build.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -17,12 +18,14 @@ const PAGES = 480;
 const KNOWN = /^5\.9-4(?:\D|$)/;
 
 export async function manual() {
+  if (process.env['MANUAL'] === 'generated') {
+    const made = join(cache, 'generated-manual.pdf');
+    const bytes = (await read(made)) ?? (await store(made, generated));
+    return { bytes, pages: PAGES, source: 'generated, as MANUAL=generated asks for' };
+  }
   const real = join(cache, 'zsh-manual.pdf');
-  const made = join(cache, 'generated-manual.pdf');
-  const found = (await read(real)) ?? (await store(real, fromDebian));
-  if (found !== undefined) return { bytes: found, pages: PAGES, source: 'Debian package zsh-doc' };
-  const bytes = (await read(made)) ?? (await store(made, generated));
-  return { bytes, pages: PAGES, source: 'generated, because zsh-doc could not be had with apt' };
+  const bytes = (await read(real)) ?? (await store(real, fromDebian));
+  return { bytes, pages: PAGES, source: 'Debian package zsh-doc' };
 }
 
 function read(file) {
@@ -32,14 +35,13 @@ function read(file) {
 /** Writes beside and renames: test files run side by side. */
 async function store(file, produce) {
   const bytes = await produce();
-  if (bytes === undefined) return undefined;
   await mkdir(cache, { recursive: true });
   await writeFile(`${file}.${process.pid}`, bytes);
   await rename(`${file}.${process.pid}`, file);
   return bytes;
 }
 
-/** The PDF of the package, or undefined where there is no apt, no network, or another version. */
+/** The PDF of the package. @throws where there is no apt, no network, or another version, saying what to do */
 async function fromDebian() {
   const folder = await mkdtemp(join(tmpdir(), 'doclock-zsh-'));
   const download = () => run('apt-get', ['download', 'zsh-doc'], { cwd: folder, timeout: 60_000 });
@@ -49,17 +51,18 @@ async function fromDebian() {
       await download();
     });
     const deb = (await readdir(folder)).find((name) => name.endsWith('.deb'));
-    if (deb === undefined) return undefined;
     const { stdout } = await run('dpkg-deb', ['-f', deb, 'Version'], { cwd: folder });
-    if (!KNOWN.test(stdout.trim())) return undefined;
+    if (!KNOWN.test(stdout.trim())) throw new Error(`apt has version ${stdout.trim()} of it.`);
     await run('dpkg-deb', ['-x', deb, 'content'], { cwd: folder });
     const files = await readdir(join(folder, 'content'), { recursive: true });
     const pdf = files.find((name) => /\.pdf(\.gz)?$/.test(name));
-    if (pdf === undefined) return undefined;
     const bytes = await readFile(join(folder, 'content', pdf));
     return pdf.endsWith('.gz') ? await promisify(gunzip)(bytes) : bytes;
-  } catch {
-    return undefined; // the caller says so, in `source`
+  } catch (cause) {
+    throw new Error(
+      `The manual of 480 pages, zsh.pdf of the Debian package zsh-doc 5.9-4, could not be had with apt. Copy it to ${join(cache, 'zsh-manual.pdf')}, or set MANUAL=generated to go on with a generated one.`,
+      { cause },
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -8,7 +8,7 @@ import {
 } from '../../scripts/support/installed.mjs';
 
 // Stands in where no PostgreSQL can be had.
-const POSTGRES_IMAGE = 'postgres:16-alpine';
+const POSTGRES_IMAGE = 'postgres:16.11-alpine';
 
 /** What runs a PostgreSQL server here: the folder of its programs, or a Docker image. */
 export type PostgresProgram =

@@ -1,6 +1,7 @@
 # Stands in for chromadb/chroma: the same server, as the npm package carries it. The context holds the
 # installed packages.
-FROM node:24-bookworm-slim
+ARG NODE
+FROM ${NODE}
 WORKDIR /srv
 COPY node_modules ./node_modules
 RUN mkdir /data

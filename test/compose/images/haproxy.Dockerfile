@@ -1,4 +1,4 @@
-# Stands in for haproxy:3.0-alpine.
+# Stands in for haproxy:3.0.12-alpine.
 ARG BASE
 FROM ${BASE}
 RUN echo 'haproxy:x:99:' >>/etc/group && echo 'haproxy:x:99:99::/var/lib/haproxy:/bin/sh' >>/etc/passwd

@@ -1,4 +1,4 @@
-# Stands in for node:24-bookworm-slim. The context holds a Node.js release for Linux and an npm.
+# Stands in for node:24.22.3-bookworm-slim. The context holds a Node.js release for Linux and an npm.
 ARG BASE
 FROM ${BASE}
 COPY node /usr/local/bin/node

@@ -1,4 +1,4 @@
-# Stands in for postgres:16-alpine: the same variables, folder and order of start.
+# Stands in for postgres:16.11-alpine: the same variables, folder and order of start.
 ARG BASE
 FROM ${BASE}
 RUN echo 'postgres:x:70:' >>/etc/group && echo 'postgres:x:70:70::/var/lib/postgresql:/bin/sh' >>/etc/passwd \

@@ -1,4 +1,4 @@
-# Stands in for redis:7-alpine.
+# Stands in for redis:7.4.6-alpine.
 ARG BASE
 FROM ${BASE}
 RUN echo 'redis:x:999:' >>/etc/group && echo 'redis:x:999:999::/data:/bin/sh' >>/etc/passwd \
