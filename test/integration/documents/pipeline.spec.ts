@@ -13,7 +13,7 @@ import { Extractor } from '../../../src/documents/pipeline/extract/index.js';
 import { Pipeline } from '../../../src/documents/pipeline/run/pipeline.js';
 import { Sweeper } from '../../../src/documents/pipeline/run/sweeper.js';
 import { type Embedder, EmbeddingError } from '../../../src/documents/ports/embedder.js';
-import { type Lease } from '../../../src/lock/index.js';
+import { type Lease, LockLostError } from '../../../src/lock/index.js';
 import { onBothDatabases } from '../../support/databases.js';
 
 /** A lease that nobody ever ends: its holder never learns that a newer one is at work. Only fences help. */
@@ -173,6 +173,37 @@ onBothDatabases('the pipeline', (fixture) => {
     expect(await texts()).toEqual(['The first version.']);
     embedder.failure = undefined;
     expect(await run(4n)).toMatchObject({ hasChanged: false, document: { state: 'ready' } });
+  });
+
+  it('says that a document takes longer than a lock may be held, and leaves one alone that is worked on anew', async () => {
+    await put(1n, 'A text that takes too long.');
+    embedder.failure = new LockLostError('doc:1', 'MAX_HOLD');
+    await expect(run(2n)).rejects.toBe(embedder.failure);
+    expect(await documents.find('1')).toMatchObject({
+      state: 'failed',
+      stage: 'embed',
+      errorCode: 'lease_lost',
+      errorMessage: expect.stringContaining('LOCK_MAX_HOLD_MS'),
+    });
+    const gate = runs.hold(3n, 'embed');
+    const late = run(3n).catch((error: unknown) => error);
+    await gate.reached;
+    await pipeline.begin('1', deafLease(4n));
+    gate.letGo();
+    expect(await late).toBeInstanceOf(Error);
+    expect(await documents.find('1')).toMatchObject({ state: 'processing', fence: 4n });
+  });
+
+  it('gives up a document whose runs have all died, without beginning another one', async () => {
+    await put(1n, 'A text that kills its workers.');
+    const lease = deafLease(2n);
+    const abandoned = pipeline.abandon(await pipeline.begin('1', lease), lease, 3);
+    await expect(abandoned).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(await documents.find('1')).toMatchObject({
+      state: 'failed',
+      errorCode: 'lease_lost',
+      errorMessage: expect.stringContaining('3 times in a row'),
+    });
   });
 
   it('does nothing again for the same text, and everything for other settings', async () => {
