@@ -54,9 +54,8 @@ export class WaitersOfLock {
     for (let one = this.first; one; one = one.next) one.wake();
   }
 
-  /** So many may be granted what they ask for: those at the front that are not asking yet begin. */
-  widen(width: number): void {
-    this.width = Math.max(1, width);
+  /** As many as may be granted what they ask for begin to, in order: those at the front that are not at it. */
+  wakeFront(): void {
     if (this.asking >= Math.min(this.width, this.count)) return;
     let one = this.first;
     for (let n = 0; one && n < this.width; n += 1) {
@@ -117,7 +116,7 @@ export class Waiter {
     const { all } = this;
     all.ticket = undefined;
     all.mayStand = nextLookMs !== undefined || all.asking > 0;
-    if (left !== undefined) all.widen(left);
+    if (left !== undefined) all.width = Math.max(1, left);
     else all.lastAnswer = { remainingMs: ttlMs, heldForMs: 0, queued: all.lastAnswer.queued };
     if (this.isFirst && !left && nextLookMs !== undefined) all.restMs = Math.min(nextLookMs, ttlMs);
   }
@@ -186,6 +185,7 @@ export class Waiter {
     const { isFirst } = this;
     this.all.remove(this);
     if (isFirst) this.all.first?.wake();
+    if (this.all.width > 1) this.all.wakeFront();
     this.onLeave();
   }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { sleep } from '../../../src/lock/core/clock.js';
 import { ManualClock, settle } from '../../../src/lock/testing/manual-clock.js';
 import { fingerprintOf } from '../../../src/key-pool/fingerprint.js';
 import { KeyPool } from '../../../src/key-pool/key-pool.js';
+import type { PoolTerms } from '../../../src/key-pool/pool-store.js';
 import {
   MemoryPools,
   MemoryPoolStore,
@@ -21,7 +23,47 @@ function setUp(terms: { concurrency?: number; requestsPerMinute?: number } = {})
   return { clock, replica };
 }
 
+/** A pool's store that is 10 ms away. */
+class FarPoolStore extends MemoryPoolStore {
+  asked = 0;
+
+  constructor(
+    terms: PoolTerms,
+    private readonly far: ManualClock,
+  ) {
+    super(terms, far);
+  }
+
+  override async tryAcquire(...asked: Parameters<MemoryPoolStore['tryAcquire']>) {
+    this.asked += 1;
+    await sleep(this.far, 10);
+    const reply = await super.tryAcquire(...asked);
+    await sleep(this.far, 10);
+    return reply;
+  }
+}
+
 describe('a pool of keys', () => {
+  it('gives keys to as many callers at once as may use them, however far the store is', async () => {
+    const clock = new ManualClock();
+    const store = new FarPoolStore({ members: fingerprints, concurrency: 50 }, clock);
+    const pool = new KeyPool({ name: 'llm', keys, store, clock, ttlMs: 60_000 });
+    const take = () => pool.take({ waitMs: 30_000 });
+    const taking = Promise.all(Array.from({ length: 150 }, take));
+    await clock.advance(21);
+    const taken = await taking;
+    expect(new Set(taken.map(({ member }) => member)).size).toBe(3);
+
+    const waiting = Array.from({ length: 40 }, take);
+    await clock.advance(100);
+    store.asked = 0;
+    for (const { lease } of taken.slice(0, 40)) void lease.release();
+    await clock.advance(200);
+    expect(await Promise.all(waiting)).toHaveLength(40);
+    // Whoever is first asks, and is told for how many of those behind there is something.
+    expect(store.asked).toBeLessThan(60);
+  });
+
   it('tells who takes a key which one it is, with a fence and a signal', async () => {
     const { replica } = setUp();
     const pool = replica();

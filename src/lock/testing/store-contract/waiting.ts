@@ -93,6 +93,42 @@ export const waiting: readonly ContractCase[] = [
     },
   },
   {
+    promise: 'moves a process to the ticket of its next waiter with the grant, if it declares to',
+    async verify({ store, elapse }) {
+      const [name, holder, token] = [newName(), newToken(), newToken()];
+      const [a, b, c] = [newPlace(), newPlace(), newPlace()];
+      await store.tryAcquire(name, holder, TTL_MS);
+      const first = busy(await store.tryAcquire(name, newToken(), TTL_MS, a));
+      const second = busy(await store.tryAcquire(name, newToken(), TTL_MS, b));
+      await elapse(5);
+      const third = busy(await store.tryAcquire(name, newToken(), TTL_MS, c));
+      await store.release(name, holder, PROCESS);
+      const nextTicket = store.capabilities.waiterTickets
+        ? String(Number(second.ticket) + 1_000)
+        : second.ticket;
+      const place = { ...a, ticket: first.ticket, nextTicket };
+      const granted = await store.tryAcquire(name, token, TTL_MS, place);
+      fenceOf(granted);
+      const moved = granted.status === 'granted' && granted.nextLookMs !== undefined;
+      assert.equal(moved, store.capabilities.waiterTickets ?? false);
+      await store.release(name, token, a.process);
+      if (!moved) {
+        assert.equal(third.newcomerTicket, undefined);
+        for (const { process } of [b, c]) await store.leave(name, process);
+        return;
+      }
+      assert.ok((third.newcomerTicket ?? 0) >= Number(third.ticket));
+      for (const [index, one] of [b, a, c].entries()) {
+        for (const later of [b, a, c].slice(index + 1)) {
+          busy(await store.tryAcquire(name, newToken(), TTL_MS, later));
+        }
+        const next = newToken();
+        fenceOf(await store.tryAcquire(name, next, TTL_MS, one));
+        await store.release(name, next, one.process);
+      }
+    },
+  },
+  {
     promise: 'keeps a lock that expired for the head of the line',
     async verify(under) {
       const { store } = under;
