@@ -68,7 +68,7 @@ describe('the settings', () => {
       }),
     ).toEqual([
       'PORT is "abc"; it must be a whole number from 0 to 65535.',
-      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "redis-wait" or "redlock" or "etcd" or "zookeeper".',
+      'LOCK_STORE is "consul"; it must be "memory" or "redis" or "redis-wait" or "redlock" or "etcd" or "zookeeper" or "postgres".',
       'LOCK_TTL_MS is "99"; it must be a whole number from 100 to 86400000.',
       expect.stringContaining('CHUNK_OVERLAP is 100, but it must be less than CHUNK_SIZE (100)'),
     ]);
