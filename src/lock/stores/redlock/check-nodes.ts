@@ -5,6 +5,21 @@ import type { RedlockNode } from './redlock-node.js';
 /** How long one node may take for all of it, in ms; one that is away must not hide what the others say. */
 const NODE_TIMEOUT_MS = 3_000;
 
+/** How long the first look at the nodes may take, in ms; one that is away then is looked at later. */
+const START_TIMEOUT_MS = 3_000;
+
+/** Connects the nodes. @throws LockOptionsError where one is a replica, or two are the same server */
+export async function startNodes(nodes: readonly RedlockNode[]): Promise<void> {
+  const defects = await Promise.all(
+    nodes.map(async (node) => [node.label, await node.start(START_TIMEOUT_MS)] as const),
+  );
+  const found = defects.filter(([, defect]) => defect !== undefined);
+  if (found.length === 0) return;
+  throw new LockOptionsError(
+    `The Redlock nodes are not independent: ${found.map(([label, defect]) => `${label}: ${defect}`).join('; ')}. Give each its own Redis master, on a machine of its own, and let its user call INFO.`,
+  );
+}
+
 /**
  * What may break locks on each node, and which of them are away: a sentence each.
  * @throws LockOptionsError where locks cannot work on a node; LockUnavailableError where too few answer

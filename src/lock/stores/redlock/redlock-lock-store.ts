@@ -1,32 +1,37 @@
 import type { Redis } from 'ioredis';
 import { type Clock, SystemClock } from '../../core/clock.js';
-import type {
-  AcquireReply,
-  BusyReply,
-  LockStore,
-  Place,
-  ReleaseReply,
-  Renewal,
-  RenewOutcome,
-  StoreCapabilities,
-  StoredLock,
-  WakeListener,
+import {
+  type AcquireReply,
+  type BusyReply,
+  type LockStore,
+  type Place,
+  type ReleaseReply,
+  type Renewal,
+  type RenewOutcome,
+  SAFETY_MS,
+  type StoreCapabilities,
+  type StoredLock,
+  type WakeListener,
 } from '../../core/lock-store.js';
 import { LockOptionsError, LockUnavailableError } from '../../core/lock.errors.js';
 import { DEFAULT_LOCK_PREFIX } from '../redis/redis-lock-store.js';
-import { checkNodes } from './check-nodes.js';
+import { checkNodes, startNodes } from './check-nodes.js';
 import { ExpiringMap } from './expiring-map.js';
-import { FreeHints } from './free-hints.js';
 import { heldByQuorum, median, quorumOf } from './holders.js';
 import { listLocks } from './list-locks.js';
 import { mayHaveRun, RedlockNode } from './redlock-node.js';
 import { type RedlockLockStoreOptions, resolveRedlockOptions } from './redlock-options.js';
-import { type Answers, settleEarly, valuesOf } from './settle-early.js';
+import { type Standing, WaitingOrder } from './waiting-order.js';
+import { type Answers, settled, settleEarly, valuesOf } from './settle-early.js';
 import { nodeTroubles, TOO_FEW, UNCONFIRMED } from './node-troubles.js';
-import { agreed, busyReplyOf, releaseVerdict, renewVerdict, roundVerdict } from './verdicts.js';
-
-/** How long the first look at the nodes may take, in ms; one that is away then is looked at later. */
-const START_TIMEOUT_MS = 3_000;
+import {
+  agreed,
+  busyReplyOf,
+  grantsOf,
+  releaseVerdict,
+  renewVerdict,
+  roundVerdict,
+} from './verdicts.js';
 
 /** After a split, waiters look again within so many ms, at random. */
 const BACK_OFF_MS = 60;
@@ -40,8 +45,8 @@ interface Tried {
  * Redlock over an odd number of independent Redis masters: a lock is held by whoever holds it on more
  * than half of them. On each node it looks as the Redis store's locks do. Survives the loss of any
  * minority; two round trips to all nodes per grant, the second of which gives the highest fence of
- * the granting quorum to a quorum before the work begins; one for everything else. Waiters are woken
- * by hints and look at random: no order is kept.
+ * the granting quorum to a quorum before the work begins; one for everything else. One node keeps the order of
+ * those who wait, of whom only the first asks the others.
  *
  * The engine refuses a grant that has less than half of its TTL left; that is Redlock's time check.
  */
@@ -52,8 +57,7 @@ export class RedlockLockStore implements LockStore {
   private readonly nodes: readonly RedlockNode[];
   private readonly longestTtlMs: number;
   private readonly tried: ExpiringMap<Tried>;
-  private readonly hints: FreeHints;
-  private readonly listeners = new Map<string, WakeListener>();
+  private readonly order: WaitingOrder;
   private readonly reconnectListeners = new Set<() => void>();
 
   /** @throws LockOptionsError for clients, a prefix or times under which locks would break */
@@ -66,7 +70,7 @@ export class RedlockLockStore implements LockStore {
     const terms = { prefix, ...times };
     this.longestTtlMs = times.longestTtlMs;
     this.capabilities = {
-      fairWaiting: false,
+      fairWaiting: true,
       confirmedGrants: true,
       fencesSurviveLoss: true,
       serverTime: true,
@@ -77,21 +81,12 @@ export class RedlockLockStore implements LockStore {
       (client: Redis) => new RedlockNode(client, terms, clock, () => this.nodes, onFit),
     );
     this.tried = new ExpiringMap(times.longestTtlMs, clock);
-    this.hints = new FreeHints(this.nodes, clock, (process, name) =>
-      this.listeners.get(process)?.(name, 'turn'),
-    );
+    this.order = new WaitingOrder(this.nodes, prefix, clock);
   }
 
   /** @throws LockOptionsError where a node is a replica, or two are the same server; not where one is away */
   async start(): Promise<void> {
-    const defects = await Promise.all(
-      this.nodes.map(async (node) => [node.label, await node.start(START_TIMEOUT_MS)] as const),
-    );
-    const found = defects.filter(([, defect]) => defect !== undefined);
-    if (found.length === 0) return;
-    throw new LockOptionsError(
-      `The Redlock nodes are not independent: ${found.map(([label, defect]) => `${label}: ${defect}`).join('; ')}. Give each its own Redis master, on a machine of its own, and let its user call INFO.`,
-    );
+    await startNodes(this.nodes);
   }
 
   check(): Promise<readonly string[]> {
@@ -113,19 +108,29 @@ export class RedlockLockStore implements LockStore {
     const tried: Tried = this.tried.get(token) ?? {};
     this.tried.set(token, tried);
     const isWanted = () => this.tried.get(token) === tried;
+    const standing = place ? await this.order.stand(name, place) : null;
+    if (standing && standing.before > 0) return this.busyBehind(name, ttlMs, standing);
+    const others = place ? undefined : this.order.waiting(name, false);
     const asked = this.nodes.map((node) => node.tryAcquire(name, token, ttlMs, isWanted));
     const { verdict, answers } = await settled(asked, roundVerdict);
-    const fence = verdict === 'won' ? await this.confirm(name, token, tried, asked, answers) : null;
+    const isOthers = verdict === 'won' && ((await others)?.queued ?? 0) > 0;
+    const fence =
+      verdict === 'won' && !isOthers
+        ? await this.confirm(name, token, tried, asked, answers)
+        : null;
     if (fence !== null) {
-      if (place) this.hints.leave(name, place.process);
-      const times = granted(answers).map(({ storeTimeMs }) => storeTimeMs);
+      if (place) void this.order.leave(name, place.process, true);
+      const times = grantsOf(answers).map(({ storeTimeMs }) => storeTimeMs);
       return { status: 'granted', fence, storeTimeMs: median(times) ?? 0 };
     }
     const isClean = await this.undo(name, token, asked, answers);
+    if (isOthers) return this.busyForFirst(name);
     if (verdict === 'busy') {
-      const reply = busyReplyOf(answers);
-      return place ? this.wait(name, place, reply) : reply;
+      const reply = { ...busyReplyOf(answers), queued: (await others)?.queued ?? 0 };
+      return place ? this.wait(name, standing, reply) : reply;
     }
+    // Those behind may see more of the nodes; with its ticket it comes back to where it stood.
+    if (place) void this.order.leave(name, place.process, false);
     throw this.unavailable(name, answers, verdict === 'won' ? UNCONFIRMED : TOO_FEW, isClean);
   }
 
@@ -144,19 +149,21 @@ export class RedlockLockStore implements LockStore {
     this.tried.delete(token);
     const asked = this.nodes.map((node) => node.release(name, token, process));
     const { verdict, answers } = await settled(asked, releaseVerdict);
-    if (valuesOf(answers.all).includes('released')) this.announce(name);
+    if (valuesOf(answers.all).includes('released')) this.order.released(name);
     if (verdict !== 'unknown') return verdict;
     throw this.unavailable(name, answers);
   }
 
-  /** There is no line to leave, only the announcements. */
-  async leave(name: string, process: string): Promise<void> {
-    this.hints.leave(name, process);
+  leave(name: string, process: string): Promise<void> {
+    return this.order.leave(name, process, false);
   }
 
   async inspect(name: string): Promise<StoredLock | null> {
-    const { verdict, answers } = await this.look(name);
-    if (verdict !== undefined) return verdict;
+    const [{ verdict, answers }, { queued }] = await Promise.all([
+      this.look(name),
+      this.order.waiting(name, false),
+    ]);
+    if (verdict !== undefined) return verdict && { ...verdict, queued };
     throw this.unavailable(name, answers);
   }
 
@@ -175,14 +182,10 @@ export class RedlockLockStore implements LockStore {
     throw this.unavailable(name, answers);
   }
 
-  /** Revocations come from any node; that a lock may be free comes from the announcements. */
+  /** From any node: whose turn it is comes from the one that keeps the order, revocations from all. */
   onWake(process: string, listener: WakeListener): () => void {
-    this.listeners.set(process, listener);
     const stops = this.nodes.map((node) => node.onWake(process, listener));
-    return () => {
-      if (this.listeners.get(process) === listener) this.listeners.delete(process);
-      for (const stop of stops) stop();
-    };
+    return () => stops.forEach((stop) => stop());
   }
 
   onReconnect(listener: () => void): () => void {
@@ -191,7 +194,6 @@ export class RedlockLockStore implements LockStore {
   }
 
   async close(): Promise<void> {
-    this.hints.close();
     await Promise.all(this.nodes.map((node) => node.close()));
   }
 
@@ -222,7 +224,7 @@ export class RedlockLockStore implements LockStore {
       first === undefined
         ? answers
         : (await settled(asked, ({ pending }) => pending === 0 || undefined)).answers;
-    const fences = granted(all).map(({ fence }) => fence);
+    const fences = grantsOf(all).map(({ fence }) => fence);
     const same = fences.filter((fence) => fence === first).length;
     if (first !== undefined && same >= quorumOf(this.nodes.length)) return first;
     return fences.reduce((most, one) => (one > most ? one : most), 0n);
@@ -256,11 +258,40 @@ export class RedlockLockStore implements LockStore {
     return outcomes.every(({ status }) => status === 'fulfilled');
   }
 
-  /** Nobody announces the end of a split: a waiter that finds no holder looks again soon, at random. */
-  private async wait(name: string, { process }: Place, reply: BusyReply): Promise<BusyReply> {
-    this.hints.wait(name, process);
+  /** Nobody announces the end of a split: the first one, if it finds no holder, looks again soon, at random. */
+  private async wait(
+    name: string,
+    standing: Standing | null,
+    reply: BusyReply,
+  ): Promise<BusyReply> {
+    const { queued, ticket } = standing ?? { queued: 0, ticket: undefined };
     const { verdict } = await this.look(name);
-    return verdict === null ? { ...reply, remainingMs: this.clock.jitterMs(BACK_OFF_MS) } : reply;
+    const remainingMs = verdict === null ? this.clock.jitterMs(BACK_OFF_MS) : reply.remainingMs;
+    return { ...reply, remainingMs, queued, ticket };
+  }
+
+  /**
+   * Others come first. The one behind the first looks at the lock: where it is free, the first one's turn is
+   * reserved, which a dead one misses. All others only keep their places.
+   */
+  private async busyBehind(name: string, ttlMs: number, standing: Standing): Promise<BusyReply> {
+    const { before, queued, ticket } = standing;
+    if (before > 1) {
+      const remainingMs = Math.min(ttlMs, SAFETY_MS); // the holder's is not known, and is not what it waits for
+      return { status: 'busy', remainingMs, heldForMs: undefined, queued, ticket };
+    }
+    const { verdict } = await this.look(name);
+    const { remainingMs, heldForMs } = verdict ?? {
+      remainingMs: (await this.order.waiting(name, true)).turnMs,
+      heldForMs: undefined,
+    };
+    return { status: 'busy', remainingMs, heldForMs, queued, ticket };
+  }
+
+  /** One try that would have got the lock before those who wait for it, and has given it back. */
+  private async busyForFirst(name: string): Promise<BusyReply> {
+    const { queued, turnMs: remainingMs } = await this.order.waiting(name, true);
+    return { status: 'busy', remainingMs, heldForMs: undefined, queued, ticket: undefined };
   }
 
   private async look(name: string) {
@@ -269,30 +300,9 @@ export class RedlockLockStore implements LockStore {
     return { verdict: heldByQuorum(valuesOf(answers.all), this.nodes.length), answers };
   }
 
-  private announce(name: string): void {
-    for (const node of this.nodes) node.announce(name);
-  }
-
   /** `gaveBack`: nothing of the try is left on a node that has answered. */
   private unavailable(name: string, { all }: Answers<unknown>, why = TOO_FEW, gaveBack = false) {
     const message = nodeTroubles(this.nodes, all, why);
     return new LockUnavailableError(name, message, { mayHaveRun: !gaveBack });
   }
-}
-
-type Grant = Extract<AcquireReply, { status: 'granted' }>;
-
-function granted({ all }: Answers<AcquireReply>): Grant[] {
-  return valuesOf(all).filter((reply) => reply.status === 'granted');
-}
-
-/** As settleEarly, together with the answers that the verdict came from. */
-function settled<T, V>(
-  asked: readonly Promise<T>[],
-  decide: (answers: Answers<T>) => V | undefined,
-): Promise<{ verdict: V; answers: Answers<T> }> {
-  return settleEarly(asked, (answers) => {
-    const verdict = decide(answers);
-    return verdict === undefined ? undefined : { verdict, answers };
-  });
 }

@@ -10,7 +10,7 @@ import { LockUnavailableError } from '../../core/lock.errors.js';
 import { withDeadline } from '../../core/with-deadline.js';
 import { oneOf } from '../redis/answer-shapes.js';
 import { lockKeys } from '../redis/lock-keys.js';
-import { LuaScript } from '../redis/lua-script.js';
+import { type LuaCall, LuaScript } from '../redis/lua-script.js';
 import { RedisLockStore } from '../redis/redis-lock-store.js';
 import { ExpiringMap } from './expiring-map.js';
 import { abstentionMs, type NodeFacts, nodeFacts } from './node-facts.js';
@@ -66,6 +66,15 @@ export class RedlockNode {
     this.owed = new ExpiringMap(terms.longestTtlMs, clock);
     client.on('ready', this.onReady).on('close', this.onClose);
     if (client.status === 'ready') this.connected();
+  }
+
+  /** The same for all processes until the server is restarted; '' where it is not known yet. */
+  get id(): string {
+    return this.runId ?? '';
+  }
+
+  get isConnected(): boolean {
+    return this.client.status === 'ready';
   }
 
   /** Connects it, and looks at it for up to `timeoutMs`. Resolves with what is wrong with it for good, if anything. */
@@ -146,17 +155,9 @@ export class RedlockNode {
     }
   }
 
-  /** Tells those who wait for the lock that it may be free. */
-  announce(name: string): void {
-    if (this.client.status !== 'ready') return;
-    const { prefix } = this.terms;
-    // Without rights on the channel, or on its way down: waiters look by themselves, later.
-    this.client.publish(`${prefix}wake:free:${name}`, `+${prefix}${name}`).catch(() => undefined);
-  }
-
-  /** Calls `listener` when the lock may be free. Returns what ends it. */
-  onFree(name: string, listener: () => void): () => void {
-    return this.store.onWake(`free:${name}`, listener);
+  /** Runs a script that decides nothing about locks, whether it votes or not. @throws in time where it gives no answer */
+  run(script: LuaScript, call: LuaCall): Promise<unknown> {
+    return this.bounded(script.run(this.client, call));
   }
 
   onWake(process: string, listener: WakeListener): () => void {

@@ -42,3 +42,14 @@ export function count<T>({ all }: Answers<T>, matches: (value: T) => boolean): n
 export function valuesOf<T>(all: Answers<T>['all']): T[] {
   return all.flatMap((answer) => (answer && 'value' in answer ? [answer.value] : []));
 }
+
+/** As settleEarly, together with the answers that the verdict came from. */
+export function settled<T, V>(
+  asked: readonly Promise<T>[],
+  decide: (answers: Answers<T>) => V | undefined,
+): Promise<{ verdict: V; answers: Answers<T> }> {
+  return settleEarly(asked, (answers) => {
+    const verdict = decide(answers);
+    return verdict === undefined ? undefined : { verdict, answers };
+  });
+}

@@ -76,3 +76,10 @@ export function busyReplyOf(answers: Answers<AcquireReply>): BusyReply {
     ticket: undefined,
   };
 }
+
+/** The grants among the answers of a round. */
+export function grantsOf({
+  all,
+}: Answers<AcquireReply>): Extract<AcquireReply, { status: 'granted' }>[] {
+  return valuesOf(all).filter((reply) => reply.status === 'granted');
+}
