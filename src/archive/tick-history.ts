@@ -40,8 +40,6 @@ export class TickPage {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-const dayMs = 86_400_000;
-
 /** Records how the archiver's ticks end, and tells it. */
 @Injectable()
 export class TickHistory implements OnModuleInit {
@@ -63,7 +61,7 @@ export class TickHistory implements OnModuleInit {
     const { rows, nextCursor } = await this.log.list(ARCHIVE_JOB, part);
     const holder = rows.some(({ outcome }) => outcome === 'running') ? await this.holder() : null;
     const items = rows.map(async (row) => toView(row, await this.outcomeOf(row, holder)));
-    const counts = await this.log.counts(ARCHIVE_JOB, Date.now() - dayMs);
+    const counts = await this.log.counts(ARCHIVE_JOB);
     return { items: await Promise.all(items), nextCursor, counts };
   }
 

@@ -1,33 +1,42 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
 import {
   Database,
   newestPage,
   type PagePart,
   type RowPage,
+  serverTime,
   type TickRow,
 } from '../database/index.js';
 import { type Tick, type TickReport } from '../lock/index.js';
+import { Upkeep, type UpkeepStep } from '../upkeep/index.js';
 
 const dayMs = 86_400_000;
 // Several replicas skip each tick, so skips are most of the log and tell little after a day.
 const keepSkippedMs = dayMs;
 const keepMs = 90 * dayMs;
+const FORGET_LIMIT = 1_000;
 
 /**
  * What became of ticks, for people: kept for 90 days, skips for one. It decides nothing (the marks
  * do), so it is written without a guard. All methods throw DatabaseUnavailableError.
  */
 @Injectable()
-export class TickLog {
+export class TickLog implements OnModuleInit {
   private readonly replica: string;
 
   constructor(
     private readonly database: Database,
     @Inject(APP_CONFIG) { instanceId }: AppConfig,
+    private readonly upkeep: Upkeep,
   ) {
     this.replica = instanceId;
+  }
+
+  onModuleInit(): void {
+    this.upkeep.add({ name: 'ticks', removes: 'old ticks', step: () => this.forget() });
   }
 
   /** A run begins. If its process dies, this is all that is ever heard of it. */
@@ -41,7 +50,8 @@ export class TickLog {
         outcome: 'running',
         replica: this.replica,
         fence,
-        started_at: Date.now(),
+        started_at: serverTime(this.database),
+        expires_at: this.fromNow(keepMs),
       })
       .execute();
   }
@@ -55,10 +65,16 @@ export class TickLog {
       .execute();
   }
 
-  /** How a run ended. Throws away what has become old, too. */
+  /** How a run ended. */
   async end(report: TickReport): Promise<void> {
     const { job, scheduledAt, outcome, fence, startedAt, durationMs } = report;
-    const ended = { outcome, duration_ms: Math.round(durationMs), ...detailOf(report) };
+    const kept = outcome.startsWith('skipped-') ? keepSkippedMs : keepMs;
+    const ended = {
+      outcome,
+      duration_ms: Math.round(durationMs),
+      expires_at: this.fromNow(kept),
+      ...detailOf(report),
+    };
     await this.database.kysely
       .insertInto('ticks')
       .values({
@@ -72,7 +88,6 @@ export class TickLog {
       })
       .onConflict((conflict) => conflict.column('id').doUpdateSet(ended))
       .execute();
-    if (outcome === 'ran') await this.forget(job);
   }
 
   /** Up to `limit` ticks of a job. @throws InvalidCursorError */
@@ -81,13 +96,13 @@ export class TickLog {
     return newestPage(query, 'started_at', part);
   }
 
-  /** How many runs of a job, of all replicas, have ended how since `sinceMs`. */
-  async counts(job: string, sinceMs: number): Promise<Readonly<Record<string, number>>> {
+  /** How many runs of a job, of all replicas, have ended how in the last 24 hours. */
+  async counts(job: string): Promise<Readonly<Record<string, number>>> {
     const rows = await this.database.kysely
       .selectFrom('ticks')
       .select(['outcome', (count) => count.fn.countAll<bigint>().as('count')])
       .where('job', '=', job)
-      .where('started_at', '>=', BigInt(sinceMs))
+      .where('started_at', '>=', this.fromNow(-dayMs))
       .where('outcome', '!=', 'running')
       .groupBy('outcome')
       .execute();
@@ -104,21 +119,25 @@ export class TickLog {
     return row?.outcome;
   }
 
-  private async forget(job: string): Promise<void> {
-    const now = Date.now();
-    await this.database.kysely
+  /** Removes ticks that were kept long enough, up to a thousand; `more` where others may be left. */
+  async forget(): Promise<UpkeepStep> {
+    const { numDeletedRows } = await this.database.kysely
       .deleteFrom('ticks')
-      .where('job', '=', job)
-      .where((is) =>
-        is.or([
-          is('started_at', '<', BigInt(now - keepMs)),
-          is.and([
-            is('started_at', '<', BigInt(now - keepSkippedMs)),
-            is('outcome', 'like', 'skipped-%'),
-          ]),
-        ]),
+      .where('id', 'in', (ticks) =>
+        ticks
+          .selectFrom('ticks')
+          .select('id')
+          .where('expires_at', '<=', serverTime(this.database))
+          .orderBy('expires_at')
+          .limit(FORGET_LIMIT),
       )
-      .execute();
+      .executeTakeFirst();
+    const removed = Number(numDeletedRows);
+    return { removed, more: removed === FORGET_LIMIT };
+  }
+
+  private fromNow(ms: number) {
+    return sql<bigint>`${serverTime(this.database)} + ${ms}`;
   }
 }
 

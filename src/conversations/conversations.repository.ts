@@ -10,6 +10,7 @@ import {
   serverTime,
   withoutNul,
 } from '../database/index.js';
+import { DocumentNotFoundError } from '../documents/index.js';
 import {
   type Answer,
   type AnsweringPassage,
@@ -55,12 +56,16 @@ export interface ConversationFilter extends PagePart {
 export class ConversationsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Records a conversation that has just been had; `within` writes in the same transaction, last. */
+  /**
+   * Records a conversation that has just been had; `within` writes in the same transaction, last.
+   * @throws DocumentNotFoundError when the document was deleted meanwhile, with what is quoted here
+   */
   async add(
     { documentId, question, passages, answer = null, replica }: NewConversation,
     within?: AddedConversation,
   ): Promise<Conversation> {
     return this.database.transaction(async (transaction) => {
+      await this.assertDocument(transaction, documentId);
       const row = await transaction
         .insertInto('conversations')
         .values({
@@ -78,6 +83,18 @@ export class ConversationsRepository {
       await within?.(transaction, conversation);
       return conversation;
     });
+  }
+
+  /** Keeps the document from being deleted before the transaction ends. */
+  private async assertDocument(transaction: Transaction<Schema>, id: string): Promise<void> {
+    const query = transaction
+      .selectFrom('documents')
+      .select('id')
+      .where('id', '=', id)
+      .where('deleted', '=', 0n);
+    const isPostgres = this.database.dialect === 'postgres';
+    const row = await (isPostgres ? query.forShare() : query).executeTakeFirst();
+    if (row === undefined) throw new DocumentNotFoundError(id);
   }
 
   /** The conversation, or null when there is none (any more). */

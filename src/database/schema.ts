@@ -47,6 +47,8 @@ export interface DocumentsTable {
   updated_at: Integer;
   processed_at: NullableInteger;
   replica: NullableText;
+  /** When passages may have been left behind that nobody reads; null once they were looked for. */
+  sweep_at: NullableInteger;
 }
 
 /** The bytes of a document as they were uploaded. */
@@ -143,6 +145,8 @@ export interface TicksTable {
   duration_ms: NullableInteger;
   /** What went wrong, for people. */
   detail: NullableText;
+  /** From then on the row may be removed. */
+  expires_at: Integer;
 }
 
 /** What is known of an idempotency key. */

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely } from 'kysely';
-import { Database, type Schema, StaleFenceError, withoutNul } from '../database/index.js';
+import {
+  Database,
+  type Schema,
+  serverTime,
+  StaleFenceError,
+  withoutNul,
+} from '../database/index.js';
 import { type DocumentRecord, type Stage, toRecord } from './document-record.js';
 
 /** How far a stage is; the total is null while it is not known. */
@@ -46,6 +52,7 @@ export class DocumentRunsRepository {
   async begin(id: string, fence: bigint, replica: string): Promise<DocumentRecord | null> {
     const row = await this.guarded(this.database.kysely, id, fence)
       .set({ ...idle, state: 'processing', stage: 'extract', stage_done: 0, replica })
+      .set({ sweep_at: serverTime(this.database) })
       .returningAll()
       .executeTakeFirst();
     if (row !== undefined) return toRecord(row);

@@ -13,6 +13,7 @@ import { DocumentRunsRepository } from './document-runs.repository.js';
 import { DocumentsController } from './documents.controller.js';
 import { DocumentsRepository } from './documents.repository.js';
 import { DocumentsService } from './documents.service.js';
+import { OrphanSweeper } from './orphan-sweeper.js';
 import { Extractor } from './pipeline/extract/index.js';
 import { Pipeline } from './pipeline/run/pipeline.js';
 import { Sweeper } from './pipeline/run/sweeper.js';
@@ -25,6 +26,7 @@ import { ProcessingService } from './processing.service.js';
 import { ProcessingSlots } from './processing-slots.js';
 import { ProgressStream } from './progress-stream.js';
 import { SearchService } from './search.service.js';
+import { SweepMarks } from './sweep-marks.js';
 
 /** Documents: taken in, processed by one worker at a time, searched. */
 @Module({
@@ -35,6 +37,8 @@ import { SearchService } from './search.service.js';
     DocumentPointers,
     DocumentQueue,
     DocumentReader,
+    OrphanSweeper,
+    SweepMarks,
     DocumentsService,
     ProcessingQueue,
     ProcessingService,

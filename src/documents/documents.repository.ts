@@ -9,6 +9,7 @@ import {
   type PagePart,
   guardedWrite,
   type Schema,
+  serverTime,
   StaleFenceError,
 } from '../database/index.js';
 import { claimDocument } from './claim-document.js';
@@ -37,6 +38,8 @@ export interface DocumentContent {
   readonly mediaType: string;
   readonly bytes: Buffer;
 }
+
+const FORGET_LIMIT = 1_000;
 
 /**
  * The documents and their bytes. Every change of an existing document carries the fence of the
@@ -96,6 +99,7 @@ export class DocumentsRepository {
       const row = await transaction
         .updateTable('documents')
         .set(contentChanged ? fresh : unchanged)
+        .$if(contentChanged, (query) => query.set({ sweep_at: serverTime(this.database) }))
         .$if(created, (query) => query.set({ created_at: now }))
         .where('id', '=', id)
         .where('fence', '<=', fence)
@@ -156,7 +160,7 @@ export class DocumentsRepository {
   }
 
   /**
-   * Removes the document with its bytes and passages, and leaves a tombstone with the fence.
+   * Removes the document with its bytes, its passages and the conversations that quote them, and leaves a tombstone with the fence.
    * @returns false when there is no such document
    * @throws StaleFenceError
    */
@@ -168,13 +172,33 @@ export class DocumentsRepository {
       await transaction
         .updateTable('documents')
         .set({ ...freshColumns(nothing, Date.now()), deleted: 1 })
+        .set({ sweep_at: serverTime(this.database) })
         .where('id', '=', id)
         .execute();
       await transaction.deleteFrom('document_contents').where('document_id', '=', id).execute();
       await transaction.deleteFrom('passages').where('document_id', '=', id).execute();
       await transaction.deleteFrom('document_queue').where('document_id', '=', id).execute();
+      await transaction.deleteFrom('conversations').where('document_id', '=', id).execute();
       return true;
     });
+  }
+
+  /**
+   * Removes up to a thousand of the conversations about a document that is to be deleted.
+   * @returns whether there may be more
+   */
+  async forgetConversations(id: string): Promise<boolean> {
+    const { numDeletedRows } = await this.database.kysely
+      .deleteFrom('conversations')
+      .where('id', 'in', (conversations) =>
+        conversations
+          .selectFrom('conversations')
+          .select('id')
+          .where('document_id', '=', id)
+          .limit(FORGET_LIMIT),
+      )
+      .executeTakeFirst();
+    return numDeletedRows === BigInt(FORGET_LIMIT);
   }
 
   private async claimOrInsert(

@@ -58,6 +58,9 @@ export class DocumentsService {
     // Looked up first, so that deleting what is not there leaves no trace in the lock store.
     if (!(await this.documents.find(id))) throw new DocumentNotFoundError(id);
     await this.locks.run(lockName`doc:${id}`, oneTry, async (lease) => {
+      // Most of them before the transaction, which is short then; it takes along the last ones.
+      do lease.assertHeld();
+      while (await this.documents.forgetConversations(id));
       lease.assertHeld();
       if (!(await this.documents.delete(id, lease.fence))) throw new DocumentNotFoundError(id);
       await this.sweeper.sweep(id, null);

@@ -1,2 +1,2 @@
 export { UpkeepModule } from './upkeep.module.js';
-export { Upkeep } from './upkeep.js';
+export { Upkeep, type UpkeepStep } from './upkeep.js';

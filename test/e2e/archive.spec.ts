@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Database } from '../../src/database/index.js';
 import { LockService } from '../../src/lock/index.js';
+import { Upkeep } from '../../src/upkeep/index.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { conversationIds, seedConversations } from '../support/conversations.js';
 import { DocumentsClient } from '../support/documents-client.js';
@@ -127,7 +128,14 @@ describe('the archiver over HTTP', () => {
   });
 
   it('shows a run whose process died as interrupted, and one that goes on as running', async () => {
-    const row = { id: 'x', job: 'archive', outcome: 'running', replica: 'dead', fence: 1n };
+    const row = {
+      id: 'x',
+      job: 'archive',
+      outcome: 'running',
+      replica: 'dead',
+      fence: 1n,
+      expires_at: 2n ** 50n,
+    };
     await database.kysely
       .insertInto('ticks')
       .values({ ...row, scheduled_at: Date.UTC(2026, 0, 1), started_at: Date.now() })
@@ -141,24 +149,26 @@ describe('the archiver over HTTP', () => {
     });
   });
 
-  it('pages its history, and forgets skips after a day and the rest after 90', async () => {
+  it('pages its history, without what has expired', async () => {
     const dayMs = 86_400_000;
     const row = { job: 'archive', replica: 'other', duration_ms: 1 };
     const past = [
-      ['ran', 89],
-      ['ran', 91],
-      ['failed', 2],
-      ['skipped-held', 2],
-      ['skipped-done', 0.5],
+      ['ran', 89, false],
+      ['ran', 91, true],
+      ['failed', 2, false],
+      ['skipped-held', 2, true],
+      ['skipped-done', 0.5, false],
     ] as const;
-    for (const [index, [outcome, days]] of past.entries()) {
+    for (const [index, [outcome, days, isExpired]] of past.entries()) {
       const started_at = Math.round(Date.now() - days * dayMs);
+      const expires_at = Date.now() + (isExpired ? -1 : dayMs);
       await database.kysely
         .insertInto('ticks')
-        .values({ ...row, id: `past-${index}`, outcome, started_at })
+        .values({ ...row, id: `past-${index}`, outcome, started_at, expires_at })
         .execute();
     }
     await run();
+    expect(await app.app.get(Upkeep).run('ticks')).toBe(2);
     const seen: string[] = [];
     await eventually(async () => {
       seen.length = 0;

@@ -1,11 +1,20 @@
 import { expect, it } from '@jest/globals';
 import { ConversationsRepository } from '../../src/conversations/index.js';
+import { type Database } from '../../src/database/index.js';
+import { DocumentsRepository } from '../../src/documents/documents.repository.js';
 import { seedConversations } from '../support/conversations.js';
 import { onBothDatabases } from '../support/databases.js';
 
+async function withDocument(database: Database, id: string): Promise<void> {
+  const content = { title: id, mediaType: 'text/plain', bytes: Buffer.from(id) };
+  await new DocumentsRepository(database).put(id, 1n, content);
+}
+
 onBothDatabases('conversations', (databases) => {
   it('come back as they were had, whatever their text', async () => {
-    const conversations = new ConversationsRepository(await databases.open());
+    const database = await databases.open();
+    const conversations = new ConversationsRepository(database);
+    await withDocument(database, 'a');
     const passages = [{ seq: 3, page: null, text: 'Ünïcödé "quoted" \\ 😀\n', score: 0.25 }];
     const question = 'Was\0 heißt „das“?';
     const added = await conversations.add({ documentId: 'a', question, passages, replica: 'r' });
@@ -13,6 +22,16 @@ onBothDatabases('conversations', (databases) => {
     expect(Math.abs(Date.parse(added.askedAt) - Date.now())).toBeLessThan(10_000);
     expect(await conversations.find(added.id)).toEqual(added);
     expect(await conversations.find('nobody')).toBeNull();
+  });
+
+  it('are not kept about a document that was deleted while the question was answered', async () => {
+    const database = await databases.open();
+    const conversations = new ConversationsRepository(database);
+    await withDocument(database, 'a');
+    await new DocumentsRepository(database).delete('a', 2n);
+    const late = { documentId: 'a', question: 'What?', passages: [], replica: 'r' };
+    await expect(conversations.add(late)).rejects.toMatchObject({ code: 'document_not_found' });
+    expect((await conversations.list({ limit: 10 })).items).toEqual([]);
   });
 
   it('are listed newest first, page by page, all or of one document, each once', async () => {

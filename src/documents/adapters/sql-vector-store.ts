@@ -98,14 +98,15 @@ export class SqlVectorStore implements VectorStore {
   }
 
   /** One statement, so that no reader ever finds part of a generation. @inheritdoc */
-  async sweep(documentId: string, keep: bigint | null): Promise<void> {
-    await this.database.kysely
+  async sweep(documentId: string, keep: bigint | null): Promise<number> {
+    const { numDeletedRows } = await this.database.kysely
       .deleteFrom('passages')
       .where('document_id', '=', documentId)
       .where((is) => is.exists(leftBehind(is)))
       .$if(keep !== null, (query) => query.where('generation', '<', keep))
       .where((is) => is.not(is.exists(published(is))))
-      .execute();
+      .executeTakeFirst();
+    return Number(numDeletedRows);
   }
 
   /** @inheritdoc */

@@ -55,8 +55,9 @@ export interface VectorStore {
    * Removes what nobody will read again: generations below `keep`; with null, those that the
    * document's last writer (or its tombstone) has left behind. Never the published generation, and
    * never that of a run in progress.
+   * @returns how many passages it has found
    */
-  sweep(documentId: string, keep: bigint | null): Promise<void>;
+  sweep(documentId: string, keep: bigint | null): Promise<number>;
   /** How many passages a generation holds: fewer than were written tells that the store has lost some. */
   count(documentId: string, generation: bigint): Promise<number>;
   /** Resolves when the store answers. */

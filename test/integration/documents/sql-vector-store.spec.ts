@@ -30,7 +30,7 @@ onBothDatabases('SqlVectorStore', (fixture) => {
     await world.store.write('d', 10n, many, calm);
     await world.begin('d', 11n);
     const other = new SqlVectorStore(await fixture.open(world.options));
-    let swept: Promise<void> | undefined;
+    let swept: Promise<number> | undefined;
     const sweepAfterTheFirstPage: KyselyPlugin = {
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {

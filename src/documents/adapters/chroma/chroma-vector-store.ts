@@ -13,6 +13,7 @@ import {
   type QueryAnswer,
   toHits,
   toRecords,
+  type Where,
 } from './chroma-records.js';
 
 const WRITE_BATCH = 100;
@@ -34,8 +35,8 @@ export interface ChromaOptions {
  *
  * ChromaDB cannot compare and set, so the fence is checked in the database: before each batch, and
  * once more after the last. A zombie's batch that is on its way in between does arrive, but only under
- * its own generation, which the guarded pointer will never name: nobody sees it, and the next sweep
- * of the document takes it along. One ChromaDB database belongs to one database of documents, which
+ * its own generation, which the guarded pointer will never name: nobody sees it, and the sweep
+ * in the background, some time after the last change of the document, takes it along. One ChromaDB database belongs to one database of documents, which
  * decides what may be swept. Every method throws VectorsUnavailableError.
  */
 export class ChromaVectorStore implements VectorStore {
@@ -102,24 +103,29 @@ export class ChromaVectorStore implements VectorStore {
 
   /**
    * Safe although it is not atomic with the pointer: generations below the last writer's fence that
-   * are not published now never will be. @inheritdoc
+   * are not published now never will be. Costs an id, of some fifty bytes, per passage that goes. @inheritdoc
    */
-  async sweep(documentId: string, keep: bigint | null): Promise<void> {
+  async sweep(documentId: string, keep: bigint | null): Promise<number> {
     const pointer = await this.pointers.read(documentId);
-    if (pointer === null) return;
+    if (pointer === null) return 0;
     const leftBehind = pointer.deleted ? pointer.fence + 1n : pointer.fence;
     const end = keep === null || keep > leftBehind ? leftBehind : keep;
     const where = generationsBelow(documentId, end, pointer.generation);
+    let found = 0;
     await this.collections.inAll(async (path) => {
+      const ids = await this.idsWhere(path, where);
+      if (ids.length === 0) return;
       await this.post(`${path}/delete`, { where });
+      found += ids.length;
     });
+    return found;
   }
 
   /** Costs an id, of some fifty bytes, per passage. @inheritdoc */
   async count(documentId: string, generation: bigint): Promise<number> {
     let passages = 0;
     await this.collections.inAll(async (path) => {
-      passages += (await this.idsOf(path, documentId, generation)).length;
+      passages += (await this.idsWhere(path, ofGeneration(documentId, generation))).length;
     });
     return passages;
   }
@@ -144,8 +150,8 @@ export class ChromaVectorStore implements VectorStore {
     return this.batchSize;
   }
 
-  private async idsOf(path: string, documentId: string, generation: bigint, limit?: number) {
-    const body = { where: ofGeneration(documentId, generation), limit, include: [] };
+  private async idsWhere(path: string, where: Where, limit?: number) {
+    const body = { where, limit, include: [] };
     return ((await this.post(`${path}/get`, body)) as { ids: readonly string[] }).ids;
   }
 
@@ -166,7 +172,8 @@ export class ChromaVectorStore implements VectorStore {
   ): Promise<void> {
     await this.collections.inAll(async (path, others) => {
       if (others === dimensions) return;
-      if ((await this.idsOf(path, documentId, generation, 1)).length === 0) return;
+      const some = await this.idsWhere(path, ofGeneration(documentId, generation), 1);
+      if (some.length === 0) return;
       const why = `${others} dimensions, and now ${dimensions}`;
       throw new EmbedderChangedError(documentId, why);
     });

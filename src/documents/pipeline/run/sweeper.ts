@@ -10,7 +10,7 @@ export class Sweeper {
 
   /**
    * Removes passages that nobody will read again (see VectorStore.sweep). Never rejects: what stays
-   * behind is invisible, and the next sweep of the document takes it along.
+   * behind is invisible, and the sweep in the background takes it along (OrphanSweeper).
    */
   async sweep(documentId: string, keep: bigint | null): Promise<void> {
     try {
