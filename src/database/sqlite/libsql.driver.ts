@@ -13,9 +13,14 @@ import {
   createQueryId,
 } from 'kysely';
 import { ConnectionMutex } from './connection-mutex.js';
-import { LibsqlFile, type LibsqlFileOptions, rolledBack } from './libsql-file.js';
+import {
+  LibsqlFile,
+  type LibsqlFileOptions,
+  type LibsqlResult,
+  rolledBack,
+} from './libsql-file.js';
 
-/** How long a query waits for the one connection while transactions of the same process hold it. */
+/** How long a write waits for the one connection that writes while transactions of the same process hold it. */
 const CONNECTION_WAIT_MS = 30_000;
 
 /** The options of the SQLite dialect. */
@@ -28,76 +33,138 @@ function onlyReads(query: CompiledQuery): boolean {
   return SelectQueryNode.is(query.query) || /^\s*(?:select|pragma|explain)\b/i.test(query.sql);
 }
 
-class LibsqlConnection implements DatabaseConnection {
-  /** True from begin to commit or rollback as Kysely sees it. */
-  inKyselyTransaction = false;
+/** The two connections to the file, and the mutex of the one that writes. */
+interface OpenFile {
+  readonly writer: LibsqlFile;
+  readonly reader: LibsqlFile;
+  readonly mutex: ConnectionMutex;
+}
 
-  constructor(readonly file: LibsqlFile) {}
+/** What a query or a transaction of Kysely works on: whether it needs the writer shows only at its first statement. */
+class LibsqlConnection implements DatabaseConnection {
+  /** True from begin to commit or rollback as Kysely sees it: it has the writer for as long. */
+  private inTransaction = false;
+
+  constructor(private readonly open: OpenFile) {}
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    // Otherwise the rest of a dead transaction would be written, statement by statement.
-    if (this.inKyselyTransaction && !this.file.inTransaction) throw rolledBack(this.file.path);
-    const run = onlyReads(query) ? 'read' : 'write';
-    const { rows, changes } = await this.file[run](query.sql, query.parameters);
+    const { rows, changes } = await this.run(query);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- rows are what the schema says
     return { rows: rows as R[], numAffectedRows: changes };
   }
 
   // oxlint-disable-next-line require-yield -- the interface asks for a generator
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error(
-      'Streaming is not offered on SQLite: it would hold the one connection. Read in pages instead.',
-    );
+    throw new Error('Streaming is not offered on SQLite. Read in pages instead.');
+  }
+
+  async begin(mode: 'deferred' | 'immediate'): Promise<void> {
+    const { writer, mutex } = this.open;
+    await mutex.lock();
+    try {
+      await writer.begin(mode);
+    } catch (error) {
+      mutex.unlock();
+      throw error;
+    }
+    this.inTransaction = true;
+  }
+
+  async commit(): Promise<void> {
+    const { writer } = this.open;
+    if (!writer.inTransaction) throw rolledBack(writer.path);
+    await writer.execute('commit');
+    this.end();
+  }
+
+  /** Does nothing where begin has failed. */
+  async rollback(): Promise<void> {
+    if (!this.inTransaction) return;
+    try {
+      await this.open.writer.rollback();
+    } finally {
+      this.end();
+    }
+  }
+
+  private async run(query: CompiledQuery): Promise<LibsqlResult> {
+    const { writer, reader, mutex } = this.open;
+    const kind = onlyReads(query) ? 'read' : 'write';
+    if (this.inTransaction) {
+      // Otherwise the rest of a dead transaction would be written, statement by statement.
+      if (!writer.inTransaction) throw rolledBack(writer.path);
+      return writer[kind](query.sql, query.parameters);
+    }
+    if (kind === 'read') return reader.read(query.sql, query.parameters);
+    await mutex.lock();
+    try {
+      return await writer.write(query.sql, query.parameters);
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  private end(): void {
+    this.inTransaction = false;
+    this.open.mutex.unlock();
   }
 }
 
+function connected(connection: DatabaseConnection): LibsqlConnection {
+  if (connection instanceof LibsqlConnection) return connection;
+  throw new Error('This connection is not one of the SQLite driver.');
+}
+
 /**
- * One SQLite connection for the whole process, behind a mutex that a transaction holds from begin to
- * end. Transactions begin immediate (deferred with access mode `read only`), so they cannot fail as
+ * Two SQLite connections for the whole process: one that writes, behind a mutex that a transaction holds
+ * from begin to end, and one that reads what is committed, and never waits for a writer (the file is in WAL
+ * mode). Transactions begin immediate (deferred with access mode `read only`), so they cannot fail as
  * busy half-way, nor lose an update. Isolation is serializable whatever level is asked for.
  */
 export class LibsqlDriver implements Driver {
-  private readonly mutex: ConnectionMutex;
-  private connection: LibsqlConnection | undefined;
+  private file: OpenFile | undefined;
 
-  constructor(private readonly options: LibsqlOptions) {
-    this.mutex = new ConnectionMutex(options.connectionWaitMs ?? CONNECTION_WAIT_MS);
-  }
+  constructor(private readonly options: LibsqlOptions) {}
 
   async init(): Promise<void> {
     await mkdir(path.dirname(this.options.path), { recursive: true });
-    const file = LibsqlFile.open(this.options);
+    const opened: LibsqlFile[] = [];
+    const open = () => {
+      const file = LibsqlFile.open(this.options);
+      opened.push(file);
+      return file;
+    };
     try {
-      await file.read('pragma journal_mode = wal', []);
+      const writer = open();
+      await writer.read('pragma journal_mode = wal', []);
+      const reader = open();
+      await reader.read('pragma query_only = on', []);
+      const mutex = new ConnectionMutex(this.options.connectionWaitMs ?? CONNECTION_WAIT_MS);
+      this.file = { writer, reader, mutex };
     } catch (error) {
-      file.close();
+      for (const file of opened) file.close();
       throw error;
     }
-    this.connection = new LibsqlConnection(file);
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    await this.mutex.lock();
-    return this.own();
+    return new LibsqlConnection(this.own());
   }
 
-  async beginTransaction(_: DatabaseConnection, settings: TransactionSettings): Promise<void> {
-    const connection = this.own();
-    await connection.file.begin(settings.accessMode === 'read only' ? 'deferred' : 'immediate');
-    connection.inKyselyTransaction = true;
+  async beginTransaction(
+    connection: DatabaseConnection,
+    settings: TransactionSettings,
+  ): Promise<void> {
+    const mode = settings.accessMode === 'read only' ? 'deferred' : 'immediate';
+    await connected(connection).begin(mode);
   }
 
-  async commitTransaction(): Promise<void> {
-    const connection = this.own();
-    if (!connection.file.inTransaction) throw rolledBack(connection.file.path);
-    await connection.file.execute('commit');
-    connection.inKyselyTransaction = false;
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connected(connection).commit();
   }
 
-  async rollbackTransaction(): Promise<void> {
-    const connection = this.own();
-    connection.inKyselyTransaction = false;
-    await connection.file.rollback();
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connected(connection).rollback();
   }
 
   async savepoint(
@@ -124,18 +191,21 @@ export class LibsqlDriver implements Driver {
     await this.savepointCommand(connection, 'release', name, compile);
   }
 
-  async releaseConnection(): Promise<void> {
-    this.mutex.unlock();
+  /** A transaction that was neither committed nor rolled back is undone, and gives the writer back. */
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    await connected(connection).rollback();
   }
 
   async destroy(): Promise<void> {
-    await this.mutex.lock();
-    this.connection?.file.close();
+    if (!this.file) return;
+    await this.file.mutex.lock();
+    this.file.reader.close();
+    this.file.writer.close();
   }
 
-  private own(): LibsqlConnection {
-    if (this.connection === undefined) throw new Error('The SQLite driver was not initialised.');
-    return this.connection;
+  private own(): OpenFile {
+    if (this.file === undefined) throw new Error('The SQLite driver was not initialised.');
+    return this.file;
   }
 
   private async savepointCommand(

@@ -35,6 +35,14 @@ describe('SQLite in trouble', () => {
     return db;
   }
 
+  /** On the connection that writes. */
+  const maxPages = (db: Kysely<Notes>, count: number) =>
+    db
+      .transaction()
+      .execute((transaction) =>
+        sql`pragma max_page_count = ${sql.lit(count)}`.execute(transaction),
+      );
+
   const write = (db: Kysely<Notes>, body = 'text') =>
     db
       .insertInto('notes')
@@ -44,20 +52,20 @@ describe('SQLite in trouble', () => {
   it('full: the write is refused, nothing of its transaction stays, reads go on, and later writes too', async () => {
     const db = await open();
     await write(db, 'before');
-    await sql`pragma max_page_count = 20`.execute(db);
+    await maxPages(db, 20);
     const filling = db.transaction().execute(async (transaction) => {
       for (let i = 0; i < 100; i += 1) await write(transaction, 'x'.repeat(4_000));
     });
     await expect(filling).rejects.toMatchObject(unavailable);
     await expect(write(db, 'x'.repeat(200_000))).rejects.toMatchObject(unavailable);
     expect(await db.selectFrom('notes').select('body').execute()).toEqual([{ body: 'before' }]);
-    await sql`pragma max_page_count = 10000`.execute(db);
+    await maxPages(db, 10_000);
     await write(db, 'after');
   });
 
   it('full inside a transaction that catches the error: the rest is not written either', async () => {
     const db = await open();
-    await sql`pragma max_page_count = 20`.execute(db);
+    await maxPages(db, 20);
     const stubborn = db.transaction().execute(async (transaction) => {
       await write(transaction, 'x'.repeat(200_000)).catch(() => 'never mind');
       await write(transaction, 'written outside of any transaction');
@@ -84,6 +92,53 @@ describe('SQLite in trouble', () => {
     await other.rollback();
     other.close();
     await write(db);
+  });
+
+  it('locked by another process: readers answer at once, while writers wait for it', async () => {
+    const db = await open({ deadlineMs: 60_000 });
+    await write(db, 'before');
+    const other = LibsqlFile.open({ path });
+    await other.begin('immediate');
+    const order: string[] = [];
+    const writes = [1, 2, 3].map((n) => write(db, 'later').then(() => order.push(`write ${n}`)));
+    const inTransaction = db
+      .transaction()
+      .execute((transaction) => write(transaction, 'later'))
+      .then(() => order.push('transaction'));
+    for (let n = 1; n <= 20; n += 1) {
+      expect(await db.selectFrom('notes').select('body').execute()).toEqual([{ body: 'before' }]);
+      order.push('read');
+    }
+    expect(order).toEqual(Array.from({ length: 20 }, () => 'read'));
+    await other.rollback();
+    other.close();
+    await Promise.all([...writes, inTransaction]);
+    expect(await db.selectFrom('notes').selectAll().execute()).toHaveLength(5);
+  });
+
+  it('readers see what the same process has just written, and nothing of a transaction that is open', async () => {
+    const db = await open();
+    for (let n = 1; n <= 50; n += 1) {
+      await write(db);
+      expect(await db.selectFrom('notes').select('id').execute()).toHaveLength(n);
+    }
+    await db.transaction().execute(async (transaction) => {
+      await write(transaction);
+      expect(await transaction.selectFrom('notes').select('id').execute()).toHaveLength(51);
+      expect(await db.selectFrom('notes').select('id').execute()).toHaveLength(50);
+    });
+  });
+
+  it('a transaction that could not begin leaves the way free for the next', async () => {
+    const db = await open({ deadlineMs: 50 });
+    const other = LibsqlFile.open({ path });
+    await other.begin('immediate');
+    for (let n = 0; n < 3; n += 1) {
+      await expect(db.transaction().execute(() => write(db))).rejects.toMatchObject(unavailable);
+    }
+    await other.rollback();
+    other.close();
+    await db.transaction().execute((transaction) => write(transaction));
   });
 
   it('locked for a while: the write waits and succeeds, also after earlier refusals', async () => {

@@ -31,7 +31,10 @@ export function overlong(maxHoldMs: number): Failure {
 
 /** What is said, by the error's `code`, of trouble that the document is not to blame for. */
 const TROUBLE = new Map<unknown, string>([
-  ['database_unavailable', 'The database was away. Process the document again.'],
+  [
+    'database_unavailable',
+    'The database could not be used; the log says why. Process the document again.',
+  ],
   [
     'vectors_unavailable',
     'The vector store could not be used; the log says why. Process the document again.',
