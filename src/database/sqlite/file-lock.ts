@@ -32,6 +32,8 @@ export class FileLock {
     }
     const held = LibsqlFile.open({ path: file, deadlineMs: waitMs });
     try {
+      // Nothing is written, so that a full disk keeps nobody from starting.
+      await held.read('pragma journal_mode = memory', []);
       if (mode === 'exclusive') {
         await held.begin('exclusive');
       } else {

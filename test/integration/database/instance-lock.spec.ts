@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -31,6 +31,13 @@ describe('the instance lock', () => {
     own.push(lock);
     return lock;
   }
+
+  it.each(['exclusive', 'shared'] as const)('held %s needs no room on the disk', async (mode) => {
+    await acquire(mode);
+    const files = await readdir(dataDir);
+    expect(files).toEqual(['instance.lock']);
+    expect((await stat(join(dataDir, 'instance.lock'))).size).toBe(0);
+  });
 
   it('lets many processes share', async () => {
     await holder('shared').says('held');
