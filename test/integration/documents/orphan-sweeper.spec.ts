@@ -10,7 +10,6 @@ import { type VectorStore } from '../../../src/documents/ports/vector-store.js';
 import { LockService } from '../../../src/lock/index.js';
 import { Upkeep } from '../../../src/upkeep/index.js';
 import { startApp, type TestApp } from '../../support/app.js';
-import { Child } from '../../support/child.js';
 import { ChromaServer } from '../../support/chroma.js';
 import { seedConversations } from '../../support/conversations.js';
 import { DocumentsClient } from '../../support/documents-client.js';
@@ -190,50 +189,4 @@ describe.each(['chroma', 'sql'] as const)('the sweep in the background, with %s'
     expect(await later()).toBe(1);
     expect(await generations('late')).toBe(0);
   });
-
-  it('takes over whoever is killed at any step of a deletion or of a sweep', async () => {
-    const [own, url] = [await mkdtemp(join(tmpdir(), 'sweep-')), chroma!.url];
-    const env = { DATA_DIR: own, CHROMA_URL: url, LOCK_STORE: 'memory', EMBED_WORKERS: '1' };
-    const theirs = await Database.open({ dataDir: own });
-    const there = worldAround(theirs, new ChromaVectorStore(new DocumentPointers(theirs), { url }));
-    const timePasses = () =>
-      theirs.kysely
-        .updateTable('documents')
-        .set({ sweep_at: 1n })
-        .where('sweep_at', 'is not', null)
-        .execute();
-    const killedAt = async (work: string, step: string) => {
-      const dying = Child.start('sweep.mjs', { env, work, stopAt: step });
-      await dying.says(`at ${step}`);
-      await dying.kill();
-    };
-    const steps = [
-      ['delete', 'before commit'],
-      ['delete', 'after commit'],
-      ['sweep', 'before sweep'],
-      ['sweep', 'after sweep'],
-    ] as const;
-    for (const [work, step] of steps) {
-      const now = BigInt(Date.now()) * 1_000n;
-      await there.put('d', now);
-      await there.begin('d', now);
-      await there.store.write('d', now, passages(3), calm);
-      await there.publish('d', now);
-      if (work === 'sweep') await there.delete('d', now + 1n);
-      await timePasses();
-      await killedAt(work, step);
-      const isDeleted = step !== 'before commit';
-      await timePasses();
-      const heir = Child.start('sweep.mjs', { env, work: 'sweep' });
-      await heir.says('done');
-      expect(await heir.exited).toBe(0);
-      expect({ work, step, left: await generations('d') }).toEqual({
-        work,
-        step,
-        left: isDeleted ? 0 : 3,
-      });
-    }
-    await theirs.close();
-    await rm(own, { recursive: true, force: true });
-  }, 180_000);
 });
