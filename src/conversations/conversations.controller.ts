@@ -1,10 +1,14 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
 import { DocumentId, modelProblems } from '../documents/index.js';
-import { Answers, Problems, RecordId, Rules, TakesKey } from '../http/index.js';
+import { Answers, Problems, RecordId, Rules, TakesKey, WhileConnected } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { Conversation } from './conversation.js';
-import { ConversationPage, ConversationsRepository } from './conversations.repository.js';
+import {
+  type AddedConversation,
+  ConversationPage,
+  ConversationsRepository,
+} from './conversations.repository.js';
 import { ConversationsService } from './conversations.service.js';
 import { ConversationsQuery } from './dto/conversations-query.dto.js';
 import { Question } from './dto/question.dto.js';
@@ -33,12 +37,14 @@ export class ConversationsController {
   async ask(
     @Param() { id }: DocumentId,
     @Body() { question, limit }: Question,
+    @WhileConnected() connected: AbortSignal | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Conversation> {
-    return this.service.ask(id, { question, limit }, async (transaction, conversation) => {
+    const record: AddedConversation = async (transaction, conversation) => {
       void reply.header('location', `/conversations/${conversation.id}`);
       await recordAnswer(transaction, conversation);
-    });
+    };
+    return this.service.ask(id, { question, limit }, record, connected);
   }
 
   @Get('conversations')

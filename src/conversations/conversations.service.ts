@@ -21,15 +21,17 @@ export class ConversationsService {
    * The best passages for a question, and what a language model makes of them where one is set up,
    * recorded; what `within` writes with its transaction is part of that. Costs one search, one call of
    * the model and one insert.
-   * @throws DocumentNotFoundError, or what the model throws; nothing is recorded then
+   * When `waitSignal` aborts before the model is asked, nobody waits for it any more.
+   * @throws DocumentNotFoundError, what the model throws, or the signal's reason; nothing is recorded then
    */
   async ask(
     documentId: string,
     { question, limit }: Question,
     within: AddedConversation,
+    waitSignal?: AbortSignal,
   ): Promise<Conversation> {
-    const { passages } = await this.searching.search(documentId, question, limit);
-    const answer = await this.answering.answer(question, passages);
+    const { passages } = await this.searching.search(documentId, question, limit, waitSignal);
+    const answer = await this.answering.answer(question, passages, waitSignal);
     const { instanceId: replica } = this.config;
     const conversation = { documentId, question, passages, answer, replica };
     return this.conversations.add(conversation, within);

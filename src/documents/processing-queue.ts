@@ -100,17 +100,26 @@ export class ProcessingQueue implements OnApplicationBootstrap, OnApplicationShu
   }
 
   /**
-   * What comes of a document for which this process stands in line.
-   * @throws QueueWaitTimeoutError, DocumentNotFoundError, LeavingError, LockBusyError, LockUnavailableError, and what
+   * What comes of a document for which this process stands in line. When `waitSignal` aborts before the work
+   * has begun, the document leaves the queue.
+   * @throws the signal's reason, QueueWaitTimeoutError, DocumentNotFoundError, LeavingError, LockBusyError, LockUnavailableError, and what
    * `Pipeline.run` throws
    */
-  async outcome(id: string): Promise<RunOutcome> {
+  async outcome(id: string, waitSignal?: AbortSignal): Promise<RunOutcome> {
     if (this.stopped.signal.aborted) throw new LeavingError();
     const { queueWaitMs } = this.config.documents;
     const outcome = this.waiters.add(id);
-    const timer = setTimeout(() => void this.giveUp(id, queueWaitMs), queueWaitMs);
+    const timer = setTimeout(() => {
+      void this.giveUp(id, () => this.waitedFor(id, queueWaitMs));
+    }, queueWaitMs);
+    const leave = () => void this.giveUp(id, async () => waitSignal?.reason as Error);
+    waitSignal?.addEventListener('abort', leave, { once: true });
+    if (waitSignal?.aborted) leave();
     this.wake();
-    return outcome.finally(() => clearTimeout(timer));
+    return outcome.finally(() => {
+      clearTimeout(timer);
+      waitSignal?.removeEventListener('abort', leave);
+    });
   }
 
   /** In how many seconds a slot is likely to be free for one that has so many others before it. */
@@ -120,17 +129,21 @@ export class ProcessingQueue implements OnApplicationBootstrap, OnApplicationShu
     return Math.max(1, Math.ceil(((ahead + 1) * this.slots.meanMs) / workers / 1_000));
   }
 
-  private async giveUp(id: string, waitedMs: number): Promise<void> {
+  private async giveUp(id: string, why: () => Promise<Error>): Promise<void> {
     if (this.underWay.has(id)) return; // its outcome is on the way
     try {
       await this.queue.withdraw(id);
       if (this.underWay.has(id)) return;
-      if (!(await this.documents.find(id))) throw new DocumentNotFoundError(id);
-      const { waiting } = await this.queue.load();
-      throw new QueueWaitTimeoutError(waitedMs, await this.secondsUntil(waiting));
+      this.waiters.reject(id, await why());
     } catch (error) {
       this.waiters.reject(id, error);
     }
+  }
+
+  private async waitedFor(id: string, waitedMs: number): Promise<Error> {
+    if (!(await this.documents.find(id))) return new DocumentNotFoundError(id);
+    const { waiting } = await this.queue.load();
+    return new QueueWaitTimeoutError(waitedMs, await this.secondsUntil(waiting));
   }
 
   private async every(ms: number, work: () => Promise<void>): Promise<void> {

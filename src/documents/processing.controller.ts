@@ -14,7 +14,15 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Observable } from 'rxjs';
-import { Answers, AnswersAs, clientOf, Problems, Rules, TakesKey } from '../http/index.js';
+import {
+  Answers,
+  AnswersAs,
+  clientOf,
+  Problems,
+  Rules,
+  TakesKey,
+  WhileConnected,
+} from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { DocumentId } from './dto/document-id.dto.js';
 import { AcceptedView, ProcessedView } from './dto/processed.view.js';
@@ -67,9 +75,10 @@ export class ProcessingController {
   async process(
     @Param() { id }: DocumentId,
     @Headers('prefer') prefer: string | undefined,
+    @WhileConnected() connected: AbortSignal | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ProcessedView | AcceptedView> {
-    if (!wantsAsync(prefer)) return this.processing.process(id);
+    if (!wantsAsync(prefer)) return this.processing.process(id, connected);
     const accepted: AcceptedView = { status: 'accepted', id };
     await this.processing.accept(id, async (transaction) => {
       void reply.code(202).headers({
@@ -104,7 +113,11 @@ export class ProcessingController {
     'lock_unavailable',
   )
   @Rules({ rate: 0.5 })
-  search(@Param() { id }: DocumentId, @Query() { q, limit }: SearchQuery): Promise<SearchView> {
-    return this.searching.search(id, q, limit);
+  search(
+    @Param() { id }: DocumentId,
+    @Query() { q, limit }: SearchQuery,
+    @WhileConnected() connected: AbortSignal | undefined,
+  ): Promise<SearchView> {
+    return this.searching.search(id, q, limit, connected);
   }
 }

@@ -27,15 +27,15 @@ export class ProcessingService {
 
   /**
    * Processes a document: at once where a slot is free, else in its turn, without a lock until then. The work goes
-   * on when the caller goes away.
+   * on when the caller goes away; a wait for it ends when `waitSignal` aborts.
    * @throws DocumentNotFoundError, DocumentQueuedError, QueueFullError, QueueWaitTimeoutError, LockBusyError,
    * LockUnavailableError, and what `Pipeline.run` throws
    */
-  async process(id: string): Promise<ProcessedView> {
+  async process(id: string, waitSignal?: AbortSignal): Promise<ProcessedView> {
     await this.mustExist(id);
     const place = await this.queue.place(id);
     if (place?.isWaiting) throw await this.alreadyQueued(place);
-    return toProcessedView(await this.drain.track(this.inTurn(id, place)));
+    return toProcessedView(await this.drain.track(this.inTurn(id, place, waitSignal)));
   }
 
   /**
@@ -56,13 +56,22 @@ export class ProcessingService {
     this.processing.wake();
   }
 
-  private async inTurn(id: string, place: QueuePlace | null): Promise<RunOutcome> {
-    return (await this.processLocked(id, place)) ?? this.processing.outcome(id);
+  private async inTurn(
+    id: string,
+    place: QueuePlace | null,
+    waitSignal?: AbortSignal,
+  ): Promise<RunOutcome> {
+    const outcome = await this.processLocked(id, place, waitSignal);
+    return outcome ?? this.processing.outcome(id, waitSignal);
   }
 
   /** The outcome; null where no slot was free, and the document is in the queue now. */
-  @WithLock('doc:<id>')
-  private async processLocked(id: string, place: QueuePlace | null): Promise<RunOutcome | null> {
+  @WithLock('doc:<id>', { signal: (_id: string, _place: unknown, wait?: AbortSignal) => wait })
+  private async processLocked(
+    id: string,
+    place: QueuePlace | null,
+    _waitSignal?: AbortSignal,
+  ): Promise<RunOutcome | null> {
     const lease = currentLease();
     if (!lease) throw new Error('The work has no lease: @WithLock must be in effect.');
     if (place) throw await this.alreadyQueued(place); // whoever has taken it is about to begin

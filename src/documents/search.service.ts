@@ -19,13 +19,21 @@ export class SearchService {
   ) {}
 
   /**
-   * Costs one embedding and a look at every passage of the document.
-   * @throws DocumentNotFoundError, EmbedderChangedError, and the embedder's and the store's trouble
+   * Costs one embedding and a look at every passage of the document. `signal` ends the embedding,
+   * and the wait for it.
+   * @throws DocumentNotFoundError, EmbedderChangedError, and the embedder's and the store's trouble;
+   * the signal's reason
    */
-  async search(id: string, query: string, limit: number): Promise<SearchView> {
+  async search(
+    id: string,
+    query: string,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<SearchView> {
     let generation = await this.published(id);
     if (generation === null) return { id, query, passages: [] };
-    const [vector] = await this.embedder.embed([query], { isUrgent: true });
+    const call = { isUrgent: true, ...(signal && { signal }) };
+    const [vector] = await this.embedder.embed([query], call);
     for (let attempt = 1; generation !== null && vector; attempt += 1) {
       const passages = await this.vectors.search(id, generation, vector, limit);
       const now = await this.published(id);

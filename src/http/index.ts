@@ -3,6 +3,7 @@ export { accessNotice } from './access/access-notice.js';
 export { clientOf } from './access/limit-rates.js';
 export { Rules } from './access/route-rules.js';
 export { createAdapter } from './adapter.js';
+export { WhileConnected } from './client-gone.js';
 export { configureHttp } from './configure-http.js';
 export { cutText } from './cut-text.js';
 export { Drain } from './drain.js';

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { type RouteTable } from './route-table.js';
+import { ClientGoneError } from './client-gone.js';
 import { sendProblem } from './send-problem.js';
 import { build, translate, type Translation } from './translate.js';
 
@@ -23,6 +24,11 @@ export class ProblemFilter implements ExceptionFilter {
     const what = `${request.method} ${request.routeOptions.url}`;
     if (request.raw.destroyed && !request.raw.complete) {
       this.logger.debug(`${what} broke off before it had come in whole.`); // nobody is there to be answered
+      reply.raw.destroy();
+      return;
+    }
+    if (error instanceof ClientGoneError) {
+      this.logger.debug(`${what}: ${error.message}`);
       reply.raw.destroy();
       return;
     }

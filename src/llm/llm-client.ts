@@ -33,6 +33,8 @@ export type CutOff = 'length' | 'filter' | null;
 /** Of one call. */
 export interface LlmCall {
   readonly signal?: AbortSignal | undefined;
+  /** Ends the wait for the first key only: what has begun goes on. */
+  readonly waitSignal?: AbortSignal | undefined;
   /** Called with each piece of an answer as it arrives; `restarted` where an earlier part is void. */
   readonly onPiece?: ((piece: string, restarted: boolean) => void) | undefined;
 }
@@ -74,7 +76,7 @@ export class LlmClient {
   /** The answer to a chat, streamed; to the end that the model has given it, or an error. */
   chat(model: string, messages: readonly ChatMessage[], call: LlmCall = {}): Promise<ChatAnswer> {
     let pieces = 0;
-    return this.withKey(call.signal, async (client, signal) => {
+    return this.withKey(call, async (client, signal) => {
       const stream = await client.chat.completions.create(
         {
           model,
@@ -107,7 +109,7 @@ export class LlmClient {
 
   /** One vector per text, in the order of the texts; at most as many texts as the server takes at once. */
   embed(model: string, texts: readonly string[], call: LlmCall = {}): Promise<number[][]> {
-    return this.withKey(call.signal, async (client, signal) => {
+    return this.withKey(call, async (client, signal) => {
       const { data, usage } = await client.embeddings.create(
         { model, input: [...texts], encoding_format: 'float' },
         { signal },
@@ -119,15 +121,17 @@ export class LlmClient {
   }
 
   private async withKey<T>(
-    signal: AbortSignal | undefined,
+    { signal, waitSignal }: LlmCall,
     request: (client: OpenAI, signal: AbortSignal) => Promise<Used<T>>,
   ): Promise<T> {
     const { pool, waitMs } = this.options;
     const until = performance.now() + waitMs;
     const refused = new Set<string>();
+    let firstWait = anyOf(signal, waitSignal);
     for (let failures = 0; ;) {
       const left = Math.max(0, Math.ceil(until - performance.now()));
-      const taken = await pool.take({ waitMs: left, signal });
+      const taken = await pool.take({ waitMs: left, signal: firstWait ?? signal });
+      firstWait = undefined;
       try {
         return await this.once(taken, signal, request);
       } catch (error) {
@@ -203,6 +207,11 @@ export class LlmClient {
     }
     return client;
   }
+}
+
+function anyOf(...signals: (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
 }
 
 /** An answer that ends before its end. */

@@ -15,5 +15,5 @@ export { LockService, type LockServiceOptions } from './nest/lock.service.js';
 export { getLockServiceToken, InjectLock } from './nest/lock.tokens.js';
 export type { LockStoreOption } from './nest/store.factory.js';
 export { WithLock } from './nest/with-lock.decorator.js';
-export type { WithLockOptions } from './nest/with-lock.options.js';
+export type { LockSignalFunction, WithLockOptions } from './nest/with-lock.options.js';
 export type { LockNameFunction } from './nest/with-lock.types.js';

@@ -21,6 +21,7 @@ import {
 } from './with-lock.options.js';
 import type { LockNameFunction, WithLockDecorator } from './with-lock.types.js';
 
+type AnySignal = (...args: unknown[]) => AbortSignal | undefined;
 type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
@@ -58,7 +59,8 @@ export function WithLock<
     const take: Take = (self, args) => {
       const locks = (self as Record<symbol, LockService> | undefined)?.[serviceKey];
       if (!locks) throw notInjected(site);
-      return holdOrSkip(locks, namesOf(self, args), settings);
+      const signal = (settings.signal as AnySignal | undefined)?.apply(self, args);
+      return holdOrSkip(locks, namesOf(self, args), settings, signal);
     };
     const wrapper = isAsyncGeneratorFunction(original)
       ? lockedGenerator(original, take)
@@ -118,8 +120,9 @@ function holdOrSkip(
   locks: LockService,
   names: readonly LockName[],
   { onBusy, hold }: ResolvedWithLockOptions,
+  signal: AbortSignal | undefined,
 ): Promise<Hold | undefined> {
-  const held = locks.hold(names, hold);
+  const held = locks.hold(names, { ...hold, signal });
   if (onBusy !== 'skip') return held;
   return held.catch((error: unknown) => {
     if (!(error instanceof LockBusyError)) throw error;

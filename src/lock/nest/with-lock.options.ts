@@ -26,16 +26,25 @@ export interface WithLockOptions {
    * @default 'throw'
    */
   readonly onBusy?: 'throw' | 'skip' | undefined;
+  /**
+   * Gives the signal of a call, of its arguments: when it aborts before the lock is held, the call leaves
+   * the queue and fails with the signal's reason. Work that has begun is not ended by it.
+   */
+  readonly signal?: LockSignalFunction | undefined;
 }
+
+/** Finds the signal that ends a wait in a call's arguments; `this` is the instance. */
+export type LockSignalFunction = (...args: never[]) => AbortSignal | undefined;
 
 /** Checked options of one decorated method. */
 export interface ResolvedWithLockOptions {
   readonly instance: string;
   readonly onBusy: 'throw' | 'skip';
+  readonly signal: LockSignalFunction | undefined;
   readonly hold: Pick<WithLockOptions, 'ttlMs' | 'waitMs' | 'maxHoldMs' | 'reentrant'>;
 }
 
-const known = ['ttlMs', 'waitMs', 'maxHoldMs', 'reentrant', 'instance', 'onBusy'];
+const known = ['ttlMs', 'waitMs', 'maxHoldMs', 'reentrant', 'instance', 'onBusy', 'signal'];
 
 /** @throws LockOptionsError naming the option, its value and what is allowed */
 export function resolveWithLockOptions(options: WithLockOptions): ResolvedWithLockOptions {
@@ -44,12 +53,13 @@ export function resolveWithLockOptions(options: WithLockOptions): ResolvedWithLo
     throw new LockOptionsError(`"${unknown}" is no option; there are ${known.join(', ')}.`);
   }
   const { ttlMs, waitMs, maxHoldMs, reentrant = false } = options;
-  const { instance = DEFAULT_LOCK_INSTANCE, onBusy = 'throw' } = options;
+  const { instance = DEFAULT_LOCK_INSTANCE, onBusy = 'throw', signal } = options;
   resolveLockOptions({ ttlMs, waitMs, maxHoldMs });
   expect('reentrant', reentrant, typeof reentrant === 'boolean', 'a boolean');
   expect('instance', instance, typeof instance === 'string' && instance !== '', "a module's name");
   expect('onBusy', onBusy, onBusy === 'throw' || onBusy === 'skip', '"throw" or "skip"');
-  return { instance, onBusy, hold: { ttlMs, waitMs, maxHoldMs, reentrant } };
+  expect('signal', signal, signal === undefined || typeof signal === 'function', 'a function');
+  return { instance, onBusy, signal, hold: { ttlMs, waitMs, maxHoldMs, reentrant } };
 }
 
 function expect(name: string, value: unknown, isGood: boolean, wanted: string): void {
