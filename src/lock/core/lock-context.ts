@@ -6,19 +6,20 @@ interface Frame {
   /** The engine whose lock it is: two engines never share a context's lock. */
   readonly owner: object;
   readonly lease: HeldLease | LeaseSet;
-  readonly outer: Frame | undefined;
+  /** Frames that have ended are dropped at the next look: work may begin its next run from within, for ever. */
+  outer: Frame | undefined;
 }
 
 const frames = new AsyncLocalStorage<Frame>();
 
 /** Runs `work` in a context that holds `lease`. */
 export function enterContext<T>(owner: object, lease: HeldLease | LeaseSet, work: () => T): T {
-  return frames.run({ owner, lease, outer: frames.getStore() }, work);
+  return frames.run({ owner, lease, outer: openFrame(frames.getStore()) }, work);
 }
 
 /** The lease that this async context holds under `name` from `owner`; not one that is released. */
 export function heldInContext(owner: object, name: string): HeldLease | undefined {
-  for (let frame = frames.getStore(); frame; frame = frame.outer) {
+  for (let frame = openFrame(frames.getStore()); frame; frame = openOuter(frame)) {
     if (frame.owner !== owner) continue;
     const leases = frame.lease instanceof LeaseSet ? frame.lease.leases : [frame.lease];
     const held = leases.find((lease) => lease.name === name && lease.isOpen);
@@ -32,8 +33,18 @@ export function heldInContext(owner: object, name: string): HeldLease | undefine
  * and in what goes on after the work's end. A lost lease is still given: its signal tells.
  */
 export function currentLease(): Lease | undefined {
-  for (let frame = frames.getStore(); frame; frame = frame.outer) {
-    if (frame.lease.isOpen) return frame.lease;
-  }
-  return undefined;
+  return openFrame(frames.getStore())?.lease;
+}
+
+/** The first of the frames from here outwards whose lease is not released. */
+function openFrame(from: Frame | undefined): Frame | undefined {
+  let frame = from;
+  while (frame && !frame.lease.isOpen) frame = frame.outer;
+  if (from && from !== frame) from.outer = frame;
+  return frame;
+}
+
+function openOuter(frame: Frame): Frame | undefined {
+  frame.outer = openFrame(frame.outer);
+  return frame.outer;
 }

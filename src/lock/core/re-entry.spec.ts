@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { FaultyStore } from '../testing/faulty-store.js';
 import type { ManualClock } from '../testing/manual-clock.js';
 import { currentLease } from './lock-context.js';
-import type { Lease } from './lease.js';
+import { HeldLease, type Lease } from './lease.js';
 import type { LockManager } from './lock-manager.js';
 import { LockBusyError, LockLostError, LockReentryError } from './lock.errors.js';
 import { failure, pending, TwoEngines } from './two-engines.spec-support.js';
@@ -50,6 +50,27 @@ describe('re-entry', () => {
     });
     go.resolve();
     (await detached)?.assertHeld();
+  });
+
+  it('looks at no more leases, however many runs began each within the one before', async () => {
+    const looks = jest.spyOn(HeldLease.prototype, 'isOpen', 'get');
+    const looksAt: number[] = [];
+    let ended = Promise.resolve();
+    const next = async (run: number) => {
+      const before = looks.mock.calls.length;
+      const started = pending();
+      const done = locks.run(`doc:${run % 2}`, async () => {
+        looksAt.push(looks.mock.calls.length - before);
+        if (run < 100) ended = started.promise.then(() => next(run + 1));
+      });
+      if (run % 3 === 0) started.resolve(); // some begin before this one has ended
+      await done;
+      started.resolve();
+    };
+    await next(1);
+    while (looksAt.length < 100) await ended;
+    expect(Math.max(...looksAt.slice(50))).toBeLessThanOrEqual(Math.max(...looksAt.slice(0, 10)));
+    looks.mockRestore();
   });
 
   it('does not share a lease that is lost', async () => {
