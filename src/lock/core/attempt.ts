@@ -1,10 +1,7 @@
-import { type Clock, type Instant, plusMs, sleep } from './clock.js';
+import { type Clock, type Instant, plusMs } from './clock.js';
 import { LockError, LockUnavailableError } from './lock.errors.js';
 import type { AcquireReply, GrantStore, Place, ReleaseReply } from './lock-store.js';
 import { withDeadline } from './with-deadline.js';
-
-const FIRST_UNDO_DELAY_MS = 25;
-const LAST_UNDO_DELAY_MS = 1_000;
 
 /** What an attempt works with. */
 export interface AttemptTerms {
@@ -27,6 +24,8 @@ export class Attempt {
   private holds = false;
   private lastSentAt: Instant | undefined;
   private lastSend: Promise<unknown> | undefined;
+  /** Is told when the store has done with a try, perhaps long after that was given up. */
+  onAnswered: (() => void) | undefined;
 
   constructor(
     readonly terms: AttemptTerms,
@@ -67,11 +66,13 @@ export class Attempt {
         this.unknownSends -= 1;
         // Whoever asked may have given up a moment ago.
         if (reply.status === 'granted') this.holds = true;
+        this.onAnswered?.();
         return reply;
       },
       (error: unknown) => {
         this.lastSend = undefined;
         if (hasNotRun(error)) this.unknownSends -= 1;
+        this.onAnswered?.();
         throw error;
       },
     );
@@ -100,33 +101,23 @@ export class Attempt {
     this.holds = true;
   }
 
-  /**
-   * Deletes whatever this attempt has left or may still leave: at once, and again with back-off until
-   * nothing can arrive any more, or the TTL after the last command (or `until`) has passed, by the
-   * monotonic clock: a step of the other one must not end it. Costs nothing where every outcome is
-   * known. Never rejects.
-   */
-  async undo(until: Instant | undefined = this.endOfLastSend()): Promise<void> {
-    if (!until) return;
-    const leftMs = () => until.monoMs - this.clock.now().monoMs;
-    let delayMs = FIRST_UNDO_DELAY_MS;
-    let clean = this.unknownSends === 0 && !this.holds;
-    while (!clean && leftMs() > 0) {
-      const nothingUnderWay = this.unknownSends === 0;
-      const atMostOne = this.unknownSends + (this.holds ? 1 : 0) <= 1;
-      const reply = await this.release();
-      clean = (nothingUnderWay && reply !== 'unknown') || (atMostOne && reply === 'released');
-      if (clean) {
-        this.holds = false;
-        return;
-      }
-      await sleep(this.clock, Math.min(delayMs, leftMs()));
-      delayMs = Math.min(delayMs * 2, LAST_UNDO_DELAY_MS);
-    }
+  /** When nothing that was sent can have an effect any more: undefined where nothing was. */
+  get endOfLastSend(): Instant | undefined {
+    return this.lastSentAt && plusMs(this.lastSentAt, this.terms.ttlMs);
   }
 
-  private endOfLastSend(): Instant | undefined {
-    return this.lastSentAt && plusMs(this.lastSentAt, this.terms.ttlMs);
+  /**
+   * Deletes what this attempt has left. True when nothing is left or may arrive yet; else it has to be
+   * repeated. One command, within its time; none where every outcome is known. Never rejects.
+   */
+  async undoOnce(): Promise<boolean> {
+    if (!this.mayLeaveSomething) return true;
+    const nothingUnderWay = this.unknownSends === 0;
+    const atMostOne = this.unknownSends + (this.holds ? 1 : 0) <= 1;
+    const reply = await this.release();
+    const isClean = (nothingUnderWay && reply !== 'unknown') || (atMostOne && reply === 'released');
+    if (isClean) this.holds = false;
+    return isClean;
   }
 
   private async release(): Promise<ReleaseReply | 'unknown'> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DueTimes } from './due-times.js';
+import { DueTimes, roundedDown } from './due-times.js';
 
 const operation = fc.oneof(
   fc.record({ do: fc.constant('set' as const), item: fc.nat(20), at: fc.nat(50) }),
@@ -36,11 +36,53 @@ describe('DueTimes', () => {
     );
   });
 
+  it('takes no more than it is asked for, and the rest the next time', () => {
+    const due = new DueTimes<string>();
+    for (const item of ['a', 'b', 'c']) due.set(item, 10);
+    due.set('d', 5);
+    expect(due.take(20, 3)).toEqual(['d', 'a', 'b']);
+    expect(due.take(20, 3)).toEqual(['c']);
+  });
+
+  it('keeps nothing of items that were taken out long before their time', () => {
+    const due = new DueTimes<number>();
+    due.set(-1, 10);
+    due.set(-2, 1e9); // never gone, so that there is always one to come
+    for (let item = 0; item < 10_000; item += 1) {
+      due.set(item, 1e6 + item);
+      due.delete(item);
+    }
+    const { heap } = due as unknown as { readonly heap: readonly number[] };
+    expect(heap.length).toBeLessThan(200);
+    expect(due.take(1e9)).toEqual([-1, -2]);
+  });
+
   it('rounds up, so that nothing is looked at before its time', () => {
     const due = new DueTimes<string>();
     due.set('a', 10.2);
     expect(due.take(10.9)).toEqual([]);
     expect(due.take(11)).toEqual(['a']);
+  });
+});
+
+describe('roundedDown', () => {
+  it('never goes beyond the time, nor further back than the span', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1e12, noNaN: true }),
+        fc.double({ min: 0.5, max: 1e8, noNaN: true }),
+        (due, span) => {
+          const rounded = roundedDown(due, span);
+          expect(rounded).toBeLessThanOrEqual(due);
+          expect(rounded).toBeGreaterThanOrEqual(due - span);
+        },
+      ),
+    );
+  });
+
+  it('brings what has a smaller span to the times of what has a larger one', () => {
+    expect(roundedDown(10_000, 2_000)).toBe(9_216);
+    expect(roundedDown(9_300, 200)).toBe(9_216);
   });
 });
 

@@ -1,3 +1,15 @@
+/** Rebuilt when it has so many more entries than there are times: a constant cost for each that was added. */
+const MAX_STALE = 64;
+
+/**
+ * The last multiple before `dueMs` of a power of two that is at most `spanMs`: what is due at about the same
+ * time becomes due at once, and what goes by smaller spans joins it.
+ */
+export function roundedDown(dueMs: number, spanMs: number): number {
+  const step = 2 ** Math.floor(Math.log2(spanMs));
+  return Math.floor(dueMs / step) * step;
+}
+
 /**
  * Items by the millisecond at which they are due: constant-time moves and removals, one sorted entry
  * per distinct millisecond. The watchdog's only timer follows the earliest.
@@ -5,7 +17,7 @@
 export class DueTimes<T> {
   private readonly buckets = new Map<number, Set<T>>();
   private readonly dueOf = new Map<T, number>();
-  private readonly heap: number[] = [];
+  private heap: number[] = [];
 
   get size(): number {
     return this.dueOf.size;
@@ -31,8 +43,9 @@ export class DueTimes<T> {
     this.dueOf.delete(item);
     const bucket = this.buckets.get(due);
     bucket?.delete(item);
-    if (bucket?.size === 0) this.buckets.delete(due); // its heap entry is skipped when it comes up
-    if (this.dueOf.size === 0) this.heap.length = 0;
+    if (bucket?.size !== 0) return;
+    this.buckets.delete(due); // its heap entry is skipped when it comes up
+    if (this.heap.length > 2 * this.buckets.size + MAX_STALE) this.rebuild();
   }
 
   /** The earliest time at which an item is due; undefined when there is none. */
@@ -44,14 +57,13 @@ export class DueTimes<T> {
     }
   }
 
-  /** Takes out all that is due at `nowMs`, earliest first. */
-  take(nowMs: number): T[] {
+  /** Takes out what is due at `nowMs`, earliest first: all, or the first `most`. */
+  take(nowMs: number, most = Infinity): T[] {
     const taken: T[] = [];
     for (let due = this.earliest(); due !== undefined && due <= nowMs; due = this.earliest()) {
-      const bucket = this.buckets.get(due) ?? new Set<T>();
-      this.buckets.delete(due);
-      for (const item of bucket) {
-        this.dueOf.delete(item);
+      for (const item of this.buckets.get(due) ?? []) {
+        if (taken.length >= most) return taken;
+        this.delete(item);
         taken.push(item);
       }
     }
@@ -60,6 +72,11 @@ export class DueTimes<T> {
 
   items(): IterableIterator<T> {
     return this.dueOf.keys();
+  }
+
+  /** A sorted list is a heap. */
+  private rebuild(): void {
+    this.heap = [...this.buckets.keys()].sort((a, b) => a - b);
   }
 
   private push(value: number): void {

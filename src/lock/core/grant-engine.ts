@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Acquirer } from './acquirer.js';
-import { type Clock, plusMs } from './clock.js';
+import type { Clock } from './clock.js';
 import type { FenceRule } from './fence-rule.js';
 import { Hold, sharedHold } from './hold.js';
 import { HoldStatistics } from './hold-statistics.js';
@@ -148,8 +148,7 @@ export class GrantEngine {
     const attempt = this.tries.newAttempt(`fence:${randomUUID()}`, this.defaults);
     try {
       const { reply } = await attempt.send(commandTimeoutMs);
-      // Waited for, within bounds: a process that does not start may end at once.
-      await attempt.undo(plusMs(this.clock.now(), commandTimeoutMs));
+      await attempt.undoOnce(); // waited for: a process that does not start may end at once
       const why = reply.status === 'granted' && this.fences.objection(this.fences.of(reply.fence));
       if (why) throw new LockOptionsError(`Locks cannot be used, as a new one shows: ${why}`);
     } finally {
@@ -160,6 +159,7 @@ export class GrantEngine {
   /** Stops granting, lets holders finish for up to `graceMs`, aborts and releases the rest. Never rejects. */
   async shutdown(graceMs: number): Promise<void> {
     this.acquirer.stop();
+    this.tries.stop();
     await this.desk.drain(graceMs, ABORT_GRACE_MS);
   }
 

@@ -1,11 +1,13 @@
 import type { Attempt } from './attempt.js';
 import { type Clock, elapsedMs, type Instant, remainingMs } from './clock.js';
 import type { FenceRule } from './fence-rule.js';
+import { InFlightLimit, MAX_IN_FLIGHT } from './in-flight-limit.js';
 import { HeldLease, type LeaseKeeper, type ReleaseOutcome } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
 import { checkBounds, checkTtl, driftMarginMs, type LockOptions } from './lock-options.js';
-import type { AcquireReply, GrantStore, StoreLives } from './lock-store.js';
+import type { AcquireReply, GrantStore, ReleaseReply, StoreLives } from './lock-store.js';
 import type { LossCode } from './lock.errors.js';
+import { UndoQueue } from './undo-queue.js';
 import { Watchdog } from './watchdog.js';
 import { withDeadline } from './with-deadline.js';
 
@@ -13,6 +15,8 @@ type Granted = Extract<AcquireReply, { status: 'granted' }>;
 
 /** Why nothing is granted after the shutdown has begun. */
 export const CLOSING = 'this process is shutting down; ask another replica';
+/** How long a shutdown lets go of leases at most, while their store answers. */
+const MAX_RELEASING_MS = 10_000;
 const LATE = 'the grant arrived with less than half of its TTL left and was given back';
 
 /** Keeps all leases of one engine from grant to release. */
@@ -21,6 +25,8 @@ export class LeaseDesk implements LeaseKeeper {
   private readonly background = new Set<Promise<void>>();
   private readonly observers = new Set<() => void>();
   private readonly watchdog: Watchdog;
+  private readonly undos: UndoQueue;
+  private readonly releases: InFlightLimit;
   /** Acquisitions under way, of which leases may yet come. */
   private asking = 0;
   private closing = false;
@@ -36,6 +42,8 @@ export class LeaseDesk implements LeaseKeeper {
     private readonly onClosed: (name: string, heldMs: number) => void,
   ) {
     this.watchdog = new Watchdog(store, clock, events);
+    this.undos = new UndoQueue(clock, () => this.changed());
+    this.releases = new InFlightLimit(clock, MAX_IN_FLIGHT);
     this.stopListening = store.onReconnect(() => this.watchdog.renewAll());
   }
 
@@ -79,8 +87,8 @@ export class LeaseDesk implements LeaseKeeper {
   }
 
   /** Undoes in the background what an abandoned attempt may leave behind. */
-  undo(attempt: Attempt, until?: Instant): void {
-    this.inBackground(attempt.undo(until));
+  undo(attempt: Attempt, until = attempt.endOfLastSend): void {
+    if (until) this.undos.add(attempt, until.monoMs);
   }
 
   /** Work that a shutdown waits for, within bounds. It must not reject. */
@@ -133,14 +141,38 @@ export class LeaseDesk implements LeaseKeeper {
     await this.until(() => this.held.size === 0 && this.asking === 0, graceMs);
     const rest = [...this.held];
     for (const lease of rest) lease.lose('SHUTDOWN');
-    await this.until(() => rest.every((lease) => !lease.isOpen), abortMs);
-    await Promise.all(rest.map((lease) => this.release(lease)));
-    await this.until(() => this.background.size === 0 && this.asking === 0, abortMs);
+    let ended = 0;
+    await this.until(() => {
+      while (rest[ended]?.isOpen === false) ended += 1;
+      return ended === rest.length;
+    }, abortMs);
+    await this.releaseAll(rest, abortMs);
+    this.undos.hurry();
+    await this.until(
+      () => this.background.size === 0 && this.undos.isQuiet && this.asking === 0,
+      abortMs,
+    );
     this.watchdog.rest();
   }
 
   close(): void {
     this.stopListening();
+  }
+
+  /** A store that has not answered for `patienceMs` is not asked any more: what it keeps runs out by itself. */
+  private async releaseAll(leases: readonly HeldLease[], patienceMs: number): Promise<void> {
+    const startedAt = this.clock.now().monoMs;
+    let answeredAt = startedAt;
+    const rest = leases.values();
+    const releaseSome = async () => {
+      for (const lease of rest) {
+        const outcome = await this.release(lease);
+        const { monoMs } = this.clock.now();
+        if (outcome !== 'unknown') answeredAt = monoMs;
+        if (monoMs - answeredAt >= patienceMs || monoMs - startedAt >= MAX_RELEASING_MS) return;
+      }
+    };
+    await Promise.all(Array.from({ length: MAX_IN_FLIGHT }, releaseSome));
   }
 
   private async releaseOnce(lease: HeldLease): Promise<ReleaseOutcome> {
@@ -165,11 +197,7 @@ export class LeaseDesk implements LeaseKeeper {
       return (lease.outcome = 'not-held');
     }
     try {
-      const reply = await withDeadline(
-        this.store.release(lease.name, lease.token, lease.attempt.terms.process),
-        this.clock,
-        lease.commandTimeoutMs,
-      );
+      const reply = await this.askToRelease(lease);
       // An earlier release whose reply was lost explains why nothing is there any more.
       lease.outcome = reply === 'not-held' && !isFirst ? 'released' : reply;
     } catch {
@@ -183,6 +211,22 @@ export class LeaseDesk implements LeaseKeeper {
     if (isMissed && remainingMs(lease.deadline, this.clock.now()) > 0) lease.foundGone();
     this.undoLate(lease.attempt);
     return lease.outcome;
+  }
+
+  private async askToRelease({
+    name,
+    token,
+    attempt,
+    commandTimeoutMs,
+  }: HeldLease): Promise<ReleaseReply> {
+    const room = this.releases.enter(commandTimeoutMs);
+    if (room) await room;
+    try {
+      const released = this.store.release(name, token, attempt.terms.process);
+      return await withDeadline(released, this.clock, commandTimeoutMs);
+    } finally {
+      this.releases.leave();
+    }
   }
 
   /** A command of a lease's token may still be under way from the time of the grant. */

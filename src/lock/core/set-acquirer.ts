@@ -62,6 +62,9 @@ export class SetAcquirer {
     let taken: Together;
     try {
       taken = await this.tryTogether(names, options, signal);
+    } catch (error) {
+      if (!(error instanceof LockUnavailableError)) throw error;
+      taken = error;
     } finally {
       this.desk.askEnds();
     }
@@ -83,6 +86,17 @@ export class SetAcquirer {
       const objection = this.one.objection(name);
       if (objection) return objection;
     }
+    return this.tries.whenRoom(names.join(' + '), options.commandTimeoutMs, signal, (leftMs) =>
+      this.sendAll(names, options, leftMs, signal),
+    );
+  }
+
+  private async sendAll(
+    names: readonly string[],
+    options: LockOptions,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Together> {
     const attempts = names.map((name) => this.tries.newAttempt(name, options));
     const together = this.sendTogether(
       attempts.map(({ terms }) => terms),
@@ -91,7 +105,7 @@ export class SetAcquirer {
     let areApart = false;
     const outcomes = await Promise.allSettled(
       attempts.map((attempt, index) =>
-        this.tries.try(attempt, options, options.commandTimeoutMs, signal, async () => {
+        this.tries.tryNow(attempt, options, timeoutMs, signal, async () => {
           const reply = await together;
           if (reply.status !== 'apart') return partOf(reply, index);
           areApart = true;

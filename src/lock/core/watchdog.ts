@@ -1,5 +1,5 @@
 import { type CancelTimer, type Clock, elapsedMs, remainingMs } from './clock.js';
-import { DueTimes } from './due-times.js';
+import { DueTimes, roundedDown } from './due-times.js';
 import type { HeldLease } from './lease.js';
 import type { LockEventBus } from './lock-events.js';
 import type { GrantStore, RenewOutcome } from './lock-store.js';
@@ -10,6 +10,9 @@ const BATCH_SIZE = 100;
 
 /** A renewal without a verdict is tried again after this part of the TTL. */
 const RETRY_PART = 1 / 20;
+
+/** Renewals are brought forward by up to this part of the TTL, so that leases of different age share a batch. */
+const GRID_PART = 1 / 30;
 
 /** A lease is sorted in after this part of its TTL; most are released before, and cost next to nothing. */
 const FRESH_PART = 1 / 6;
@@ -119,7 +122,7 @@ export class Watchdog {
       const outcome = outcomes[index] ?? 'unknown';
       if (outcome === 'renewed') {
         lease.renewed(sentAt, renewals[index]?.ttlMs ?? 0);
-        this.schedule(lease, lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3);
+        this.scheduleRenewal(lease, this.clock.now().monoMs);
       } else if (outcome === 'not-owner' || outcome === 'revoked') {
         lease.lose(outcome === 'revoked' ? 'REVOKED' : 'NOT_OWNER');
         this.due.delete(lease);
@@ -139,12 +142,19 @@ export class Watchdog {
     this.due.set(lease, now.monoMs + Math.min(delayMs, untilDeadline));
   }
 
-  /** Gives the fresh leases their times: the first renewal is due a third of the TTL after the grant. */
+  /** A renewal is due a third of the TTL after `sinceMs`, where there is anything to ask for. */
+  private scheduleRenewal(lease: HeldLease, sinceMs: number): void {
+    if (lease.renewalTtlMs() === undefined) return this.schedule(lease, Infinity);
+    const { ttlMs } = lease;
+    const dueMs = roundedDown(sinceMs + ttlMs / 3, ttlMs * GRID_PART);
+    this.schedule(lease, Math.max(0, dueMs - this.clock.now().monoMs));
+  }
+
+  /** Gives the fresh leases their times. */
   private sortIn(): void {
     const now = this.clock.now();
     for (const lease of this.fresh) {
-      const dueMs = lease.renewalTtlMs() === undefined ? Infinity : lease.ttlMs / 3;
-      this.schedule(lease, Math.max(0, dueMs - elapsedMs(lease.grantedAt, now)));
+      this.scheduleRenewal(lease, now.monoMs - elapsedMs(lease.grantedAt, now));
     }
   }
 

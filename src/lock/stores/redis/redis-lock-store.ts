@@ -156,7 +156,7 @@ export class RedisLockStore implements LockStore {
     const reply = oneOf(await this.guard(name, () => this.releases.run(call)), [0, 1, 2], name);
     // Next is another waiter of the same process: no message was needed for that.
     if (reply === 2) this.subscriber.tell(process, name, 'turn');
-    return reply === 0 ? 'not-held' : 'released';
+    return reply === 0 || reply === 3 ? 'not-held' : 'released';
   }
 
   async leave(name: string, process: string): Promise<void> {

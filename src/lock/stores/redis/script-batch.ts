@@ -2,9 +2,12 @@ import type { LuaCall, LuaScript, RedisClient } from './lua-script.js';
 
 /**
  * Calls that share a command: enough to spare most of the cost, few enough that the server works on
- * one command while the client works on the answers of another.
+ * one command while the client works on the answers of another. A crowd of calls shares so many
+ * commands, unless they became too long for others to wait behind.
  */
-const MOST_CALLS = 16;
+const MIN_CALLS = 16;
+const MAX_COMMANDS = 8;
+const MAX_CALLS = 100;
 
 /** A script for one call, and its short way for many. */
 export interface BatchedScripts {
@@ -47,9 +50,9 @@ export class ScriptBatch {
     const { calls } = this;
     this.calls = [];
     if (calls.length === 1 || !this.together) return calls.forEach((call) => this.sendAlone(call));
-    for (let at = 0; at < calls.length; at += MOST_CALLS) {
-      this.sendTogether(calls.slice(at, at + MOST_CALLS));
-    }
+    const share = Math.ceil(calls.length / MAX_COMMANDS);
+    const size = Math.min(Math.max(share, MIN_CALLS), MAX_CALLS);
+    for (let at = 0; at < calls.length; at += size) this.sendTogether(calls.slice(at, at + size));
   }
 
   private sendAlone(call: PendingCall): void {

@@ -59,10 +59,11 @@ export const engineMutants: Readonly<Record<string, Break>> = {
   'an undo that is tried once': () =>
     replace(
       Attempt.prototype,
-      'undo',
-      (undo) =>
+      'undoOnce',
+      (undoOnce) =>
         async function (this: Attempt) {
-          await undo.call(this, { monoMs: clockOf(this).now().monoMs + 1, wallMs: Infinity });
+          await undoOnce.call(this);
+          return true;
         },
     ),
 };
