@@ -56,18 +56,18 @@ describe('re-entry', () => {
     const looks = jest.spyOn(HeldLease.prototype, 'isOpen', 'get');
     const looksAt: number[] = [];
     let ended = Promise.resolve();
-    const next = async (run: number) => {
+    const runOnce = async (run: number) => {
       const before = looks.mock.calls.length;
       const started = pending();
       const done = locks.run(`doc:${run % 2}`, async () => {
         looksAt.push(looks.mock.calls.length - before);
-        if (run < 100) ended = started.promise.then(() => next(run + 1));
+        if (run < 100) ended = started.promise.then(() => runOnce(run + 1));
       });
       if (run % 3 === 0) started.resolve(); // some begin before this one has ended
       await done;
       started.resolve();
     };
-    await next(1);
+    await runOnce(1);
     while (looksAt.length < 100) await ended;
     expect(Math.max(...looksAt.slice(50))).toBeLessThanOrEqual(Math.max(...looksAt.slice(0, 10)));
     looks.mockRestore();

@@ -153,7 +153,7 @@ export class RedisLockStore implements LockStore {
   async release(name: string, token: string, process: string): Promise<ReleaseReply> {
     const { lock, queue } = lockKeys(this.prefix, name);
     const call = { keys: [lock, queue], args: [token] };
-    const reply = oneOf(await this.guard(name, () => this.releases.run(call)), [0, 1, 2], name);
+    const reply = oneOf(await this.guard(name, () => this.releases.run(call)), [0, 1, 2, 3], name);
     // Next is another waiter of the same process: no message was needed for that.
     if (reply === 2) this.subscriber.tell(process, name, 'turn');
     return reply === 0 || reply === 3 ? 'not-held' : 'released';
