@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock, Instant } from './clock.js';
+import { type CancelTimer, type Clock, type Instant, onAbort } from './clock.js';
 import type { BusyReply, GrantReply, Place } from './lock-store.js';
 import type { LockUnavailableError } from './lock.errors.js';
 import { TicketEstimate } from './ticket-estimate.js';
@@ -161,16 +161,17 @@ export class Waiter {
     return new Promise((resolve) => {
       const done = () => {
         cancel?.();
-        signal?.removeEventListener('abort', done);
+        stopListening?.();
         this.wakeUp = undefined;
         this.woken = false;
         resolve();
       };
       let cancel: CancelTimer | undefined;
+      let stopListening: (() => void) | undefined;
       if (this.woken || signal?.aborted) return done();
       cancel = this.clock.setTimer(done, delayMs, true);
       this.wakeUp = done;
-      signal?.addEventListener('abort', done, { once: true });
+      if (signal) stopListening = onAbort(signal, done);
     });
   }
 
