@@ -21,6 +21,7 @@ import type {
   TokenOf,
   WakeListener,
 } from '../../core/lock-store.js';
+import { GradualSweep } from './gradual-sweep.js';
 import { MemoryFences } from './memory-fences.js';
 import { MemoryLine } from './memory-line.js';
 import { countedRoom, MemoryPermits, MemoryPermitStore } from './memory-permit-store.js';
@@ -49,7 +50,11 @@ export class MemoryLockStore implements LockStore {
     ttlStepMs: 1,
   };
   private readonly locks = new Map<string, Entry>();
-  private readonly fences = new MemoryFences((now) => this.forgetExpired(now));
+  private readonly sweep = new GradualSweep<string, Entry, Instant>(
+    this.locks,
+    (name, _entry, now) => this.live(name, now),
+  );
+  private readonly fences = new MemoryFences((now) => this.sweep.step(now));
   private readonly permits = new MemoryPermits();
   private readonly lines = new Map<string, MemoryLine>();
   private readonly listeners = new Map<string, WakeListener>();
@@ -257,10 +262,5 @@ export class MemoryLockStore implements LockStore {
     if (entry && remainingMs(entry.expiresAt, now) > 0) return entry;
     this.locks.delete(name);
     return undefined;
-  }
-
-  /** So that nothing stays behind for names never used again. */
-  private forgetExpired(now: Instant): void {
-    for (const name of this.locks.keys()) this.live(name, now);
   }
 }

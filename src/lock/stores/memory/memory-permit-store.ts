@@ -11,6 +11,7 @@ import type {
   RenewOutcome,
   WakeListener,
 } from '../../core/lock-store.js';
+import { GradualSweep } from './gradual-sweep.js';
 import { MemoryFences } from './memory-fences.js';
 import { MemoryLine } from './memory-line.js';
 
@@ -59,8 +60,22 @@ interface Holder {
 export class MemoryPermits {
   readonly holders = new Map<string, Map<string, Holder>>();
   readonly lines = new Map<string, MemoryLine>();
-  readonly fences = new MemoryFences();
+  private readonly sweep = new GradualSweep<string, Map<string, Holder>, Instant>(
+    this.holders,
+    (name, _held, now) => this.live(name, now),
+  );
+  readonly fences = new MemoryFences((now) => this.sweep.step(now));
   readonly listeners = new Map<string, WakeListener>();
+
+  /** Those whose time has not passed; a name's entry is gone when there are none. */
+  live(name: string, now: Instant): Map<string, Holder> {
+    const held = this.holders.get(name) ?? new Map<string, Holder>();
+    for (const [token, { expiresAt }] of held) {
+      if (remainingMs(expiresAt, now) <= 0) held.delete(token);
+    }
+    if (held.size === 0) this.holders.delete(name);
+    return held;
+  }
 }
 
 /** Permits within one process; the model of RedisPermitStore. Every operation is one atomic step. */
@@ -80,7 +95,7 @@ export class MemoryPermitStore implements PermitStore {
     place?: Place,
   ): Promise<AcquireReply> {
     const now = this.clock.now();
-    const live = this.live(name, now);
+    const live = this.state.live(name, now);
     const mine = live.get(token);
     if (mine) {
       lengthen(mine, ttlMs, now);
@@ -121,7 +136,7 @@ export class MemoryPermitStore implements PermitStore {
   async renew(renewals: readonly Renewal[]): Promise<readonly RenewOutcome[]> {
     const now = this.clock.now();
     return renewals.map(({ name, token, ttlMs }) => {
-      const mine = this.live(name, now).get(token);
+      const mine = this.state.live(name, now).get(token);
       if (!mine) return 'not-owner';
       lengthen(mine, ttlMs, now);
       return 'renewed';
@@ -130,7 +145,9 @@ export class MemoryPermitStore implements PermitStore {
 
   async release(name: string, token: string): Promise<ReleaseReply> {
     const now = this.clock.now();
-    if (!this.live(name, now).delete(token)) return 'not-held';
+    const held = this.state.live(name, now);
+    if (!held.delete(token)) return 'not-held';
+    if (held.size === 0) this.state.holders.delete(name);
     this.passOn(name, now);
     return 'released';
   }
@@ -142,7 +159,7 @@ export class MemoryPermitStore implements PermitStore {
 
   async holders(name: string): Promise<readonly PermitHolder[]> {
     const now = this.clock.now();
-    return [...this.live(name, now)]
+    return [...this.state.live(name, now)]
       .map(([token, { fence, permit, expiresAt }]) => ({
         token,
         fence,
@@ -220,7 +237,8 @@ export class MemoryPermitStore implements PermitStore {
       this.state.lines.delete(name);
       return;
     }
-    if (this.room.choose(name, permitsOf(this.live(name, now)), now).permit === undefined) return;
+    if (this.room.choose(name, permitsOf(this.state.live(name, now)), now).permit === undefined)
+      return;
     if (line.reserve(head, now.monoMs).isNew) this.wake(name, asking);
   }
 
@@ -231,16 +249,6 @@ export class MemoryPermitStore implements PermitStore {
       if (head !== undefined && head !== asking) this.state.listeners.get(head)?.(name, 'turn');
       if (standby !== undefined) this.state.listeners.get(standby)?.(name, 'standby');
     });
-  }
-
-  /** Those whose time has not passed; a name's entry is gone when there are none. */
-  private live(name: string, now: Instant): Map<string, Holder> {
-    const held = this.state.holders.get(name) ?? new Map<string, Holder>();
-    for (const [token, { expiresAt }] of held) {
-      if (remainingMs(expiresAt, now) <= 0) held.delete(token);
-    }
-    if (held.size === 0) this.state.holders.delete(name);
-    return held;
   }
 }
 
