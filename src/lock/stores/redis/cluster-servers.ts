@@ -15,7 +15,8 @@ export class ClusterServers implements RedisServers {
   readonly isOne = false;
   private readonly listeners = new Set<() => void>();
   private readonly subscribers = new Map<Redis, Redis>();
-  private adopted = new Set<Redis>();
+  /** The masters, and when each has answered or could not be reached. */
+  private adopted = new Map<Redis, Promise<void>>();
   private closed = false;
   private lookAgain: NodeJS.Timeout | undefined;
   private readonly onTopology = () => void this.adopt();
@@ -81,12 +82,14 @@ export class ClusterServers implements RedisServers {
     // Before that, the driver itself needs a node that is not connecting.
     if (this.client.status !== 'ready') return;
     const masters = new Set(this.client.nodes('master'));
-    const fresh = [...masters].filter((node) => !this.adopted.has(node));
-    this.adopted = masters;
+    // Whoever asks now waits also for those that others have begun to connect.
+    this.adopted = new Map(
+      [...masters].map((node) => [node, this.adopted.get(node) ?? this.connect(node)]),
+    );
     for (const [subscriber, node] of this.subscribers) {
       if (!masters.has(node)) subscriber.disconnect();
     }
-    await Promise.all(fresh.map((node) => this.connect(node)));
+    await Promise.all(this.adopted.values());
   }
 
   private async connect(node: Redis): Promise<void> {

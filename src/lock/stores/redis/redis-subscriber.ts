@@ -28,8 +28,9 @@ export class RedisSubscriber {
   add(process: string, listener: WakeListener): () => void {
     this.listeners.set(process, listener);
     if (!this.closed) {
-      if (!this.connection) this.open();
-      else if (this.connection.status === 'ready') this.subscribe(this.connection, process);
+      // Another listener may have found no server yet, and be about to try again.
+      if (!this.connection && !this.reopening) this.open();
+      else if (this.connection?.status === 'ready') this.subscribe(this.connection, process);
     }
     return () => this.remove(process, listener);
   }
@@ -62,7 +63,10 @@ export class RedisSubscriber {
 
   private openLater(): void {
     if (this.closed) return;
-    this.reopening = setTimeout(() => this.open(), REOPEN_MS);
+    this.reopening = setTimeout(() => {
+      this.reopening = undefined;
+      this.open();
+    }, REOPEN_MS);
     this.reopening.unref();
   }
 
