@@ -1,36 +1,51 @@
 import type { Hold } from '../core/hold.js';
 import type { LockLostError } from '../core/lock.errors.js';
-import { reportCleanUp, whenLost } from './when-lost.js';
+import { after, reportCleanUp, whenLost, whenUnconsumed } from './when-lost.js';
+
+/** How long a step may take to end once the lease is lost, in ms; then its consumer is told without it. */
+const MAX_LATE_STEP_MS = 1_000;
 
 type Request<T, R> = () => Promise<IteratorResult<T, R>>;
 
 /**
  * An async generator under a lock: held until it is done, throws, or is returned from; every step runs
  * in the lease's context. Once the lease is lost the source is returned from (so that its `finally`
- * blocks run) and the consumer's step throws LockLostError; an error of the source's own goes first.
+ * blocks run) and the consumer's step throws LockLostError; an error of the source's own goes first, if
+ * the step ends within a second. One whose first step does not come within 10 s is given up.
  */
 export class CoveredGenerator<T, R, N> implements AsyncGenerator<T, R, N> {
   private readonly stopListening: () => void;
   private stepsUnderWay = 0;
   private hasEnded = false;
   private lossToTell: LockLostError | undefined;
+  private isStuck = false;
+  private hasBegun = false;
+  /** Ends what waits for a step of the source. */
+  private readonly waiting = new Set<(lost: LockLostError) => void>();
 
   constructor(
     private readonly source: AsyncGenerator<T, R, N>,
     private readonly hold: Hold,
   ) {
-    this.stopListening = whenLost(hold.lease, (lost) => {
+    const lose = (lost: LockLostError) => {
       this.lossToTell = lost;
+      after(MAX_LATE_STEP_MS, () => this.leaveStuck(lost));
       // A step under way sees the loss itself when it ends.
       if (this.stepsUnderWay === 0) void this.abandon().catch(reportCleanUp);
-    });
+    };
+    const stops = [
+      whenLost(hold.lease, lose),
+      whenUnconsumed(hold.lease, () => this.hasBegun, lose),
+    ];
+    this.stopListening = () => stops.forEach((stop) => stop());
   }
 
   next(...value: [] | [N]): Promise<IteratorResult<T, R>> {
     return this.step(() => this.source.next(...value));
   }
 
-  return(value: R | PromiseLike<R>): Promise<IteratorResult<T, R>> {
+  async return(value: R | PromiseLike<R>): Promise<IteratorResult<T, R>> {
+    if (this.isStuck) return { done: true, value: await value };
     return this.request(() => this.source.return(value));
   }
 
@@ -47,6 +62,8 @@ export class CoveredGenerator<T, R, N> implements AsyncGenerator<T, R, N> {
   }
 
   private async step(request: Request<T, R>): Promise<IteratorResult<T, R>> {
+    this.hasBegun = true;
+    if (this.isStuck) return { done: true, value: undefined as R };
     await this.assertHeld();
     const result = await this.request(request, true);
     if (!result.done) await this.assertHeld();
@@ -57,7 +74,7 @@ export class CoveredGenerator<T, R, N> implements AsyncGenerator<T, R, N> {
     this.stepsUnderWay += 1;
     let result: IteratorResult<T, R>;
     try {
-      result = await this.hold.enter(request);
+      result = await this.orLoss(this.hold.enter(request));
     } catch (error) {
       await this.end();
       throw error;
@@ -66,6 +83,23 @@ export class CoveredGenerator<T, R, N> implements AsyncGenerator<T, R, N> {
     }
     if (result.done) await this.end(mustBeHeld ? { result: result.value } : undefined);
     return result;
+  }
+
+  private orLoss<S>(step: Promise<S>): Promise<S> {
+    return new Promise<S>((resolve, reject) => {
+      this.waiting.add(reject);
+      const settled = () => void this.waiting.delete(reject);
+      step.then(resolve, reject).then(settled, settled);
+    });
+  }
+
+  /** Tells those who wait for a step that does not end; the source is returned from when it does. */
+  private leaveStuck(lost: LockLostError): void {
+    if (this.waiting.size === 0) return;
+    this.isStuck = true;
+    this.lossToTell = undefined;
+    for (const tell of this.waiting) tell(lost);
+    void this.hold.enter(() => this.source.return(undefined as R)).catch(reportCleanUp);
   }
 
   /** @throws LockLostError, once, as a generator throws once and is done then */

@@ -14,7 +14,7 @@ import { reportCleanUp } from './when-lost.js';
  * What the caller of a locked method gets for its result. A value ends the hold; whatever goes on
  * producing (a stream, a StreamableFile, a Response, an Observable, an async generator) keeps it until
  * it ends, fails or is cancelled, and fails with LockLostError if the lease is lost meanwhile. One that
- * nobody ever consumes keeps it until `maxHoldMs`. Other objects are values, also those that hold a
+ * nobody begins to consume within 10 s is given up. Other objects are values, also those that hold a
  * stream or can be iterated: give them as an async generator.
  * @throws LockLostError carrying the result if the lease was lost already
  */
