@@ -25,6 +25,8 @@ export interface DocumentsTable {
   media_type: string;
   size_bytes: Integer;
   sha256: string;
+  /** Of its pieces; null in a tombstone. */
+  content_id: NullableText;
   state: string;
   stage: NullableText;
   stage_done: NullableInteger;
@@ -51,11 +53,17 @@ export interface DocumentsTable {
   sweep_at: NullableInteger;
 }
 
-/** The bytes of a document as they were uploaded. */
-interface DocumentContentsTable {
-  document_id: string;
-  fence: Integer;
+/** The bytes of documents as they were uploaded, cut into pieces; `seq` counts from 0. */
+interface ContentPiecesTable {
+  content_id: string;
+  seq: Integer;
   bytes: Bytes;
+}
+
+/** Contents of which a piece is stored and that no document has yet; by the database's clock. */
+interface UploadsTable {
+  id: string;
+  begun_at: Integer;
 }
 
 /** The passages of every generation; readers see the published one only. */
@@ -168,7 +176,8 @@ interface IdempotencyRecordsTable {
 /** The typed schema, the same on SQLite and PostgreSQL. */
 export interface Schema {
   documents: DocumentsTable;
-  document_contents: DocumentContentsTable;
+  content_pieces: ContentPiecesTable;
+  uploads: UploadsTable;
   passages: PassagesTable;
   document_queue: DocumentQueueTable;
   conversations: ConversationsTable;

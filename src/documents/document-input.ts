@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { withoutNul } from '../database/index.js';
+import { type StagedContent } from './contents/content.js';
 
 /** A document as it comes in. NUL characters are stripped from the title. */
 export interface DocumentInput {
   readonly title: string;
   readonly mediaType: string;
-  readonly bytes: Uint8Array;
+  readonly content: StagedContent;
 }
 
 /** Waiting for a run, with no trace of an earlier one. */
@@ -18,13 +18,14 @@ export const notRunning = {
   error_message: null,
 };
 
-/** The columns that a new or changed content sets, with nothing of an earlier one left. Costs a hash of the bytes. */
+/** The columns that a new or changed content sets, with nothing of an earlier one left. */
 export function freshColumns(input: DocumentInput, now: number) {
   return {
     title: withoutNul(input.title),
     media_type: input.mediaType,
-    size_bytes: input.bytes.byteLength,
-    sha256: createHash('sha256').update(input.bytes).digest('hex'),
+    size_bytes: input.content.sizeBytes,
+    sha256: input.content.sha256,
+    content_id: input.content.id,
     ...notRunning,
     pages: null,
     chunks: null,

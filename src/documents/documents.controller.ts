@@ -1,21 +1,19 @@
+import { Readable } from 'node:stream';
 import {
-  Body,
   Controller,
   Delete,
   Get,
-  Headers,
   HttpCode,
   Param,
   Post,
   Put,
   Query,
+  Req,
   Res,
   StreamableFile,
-  UploadedFile,
   UseInterceptors,
 } from '@nestjs/common';
-import { FileInterceptor, type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
-import { type FastifyReply } from 'fastify';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Answers, AnswersAs, PageQuery, Problems, Rules, Takes, TakesKey } from '../http/index.js';
 import { Idempotent, recordAnswer } from '../idempotency/index.js';
 import { DocumentReader } from './document-reader.js';
@@ -25,17 +23,8 @@ import { DocumentId } from './dto/document-id.dto.js';
 import { FormUpload } from './dto/form-upload.dto.js';
 import { JsonUpload } from './dto/json-upload.dto.js';
 import { readUpload } from './upload/read-upload.js';
-
-// One file (UPLOAD_LIMIT_MB, see the adapter) and a title: a form is kept in memory.
-const oneFile = FileInterceptor('file', {
-  limits: {
-    files: 1,
-    fields: 1,
-    parts: 2,
-    fieldSize: 2_000,
-    fieldNameSize: 100,
-  },
-});
+import { type ReceivedUpload } from './upload/received-upload.js';
+import { Received, UploadInterceptor } from './upload/upload.interceptor.js';
 
 const uploadBodies = { 'multipart/form-data': FormUpload, 'application/json': JsonUpload };
 const uploads = { body: 'upload', rate: 0.25 } as const;
@@ -55,14 +44,12 @@ export class DocumentsController {
   @Answers(DocumentView, 201, 'Stored.')
   @Problems('database_unavailable')
   @Idempotent()
-  @UseInterceptors(oneFile)
+  @UseInterceptors(UploadInterceptor)
   async create(
-    @UploadedFile() file: UploadedMultipartFile | undefined,
-    @Body() body: unknown,
-    @Headers('content-type') contentType: string | undefined,
+    @Received() received: ReceivedUpload | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<DocumentView> {
-    const upload = await readUpload({ contentType, file, body });
+    const upload = await readUpload(received);
     return this.documents.create(upload, async (transaction, view) => {
       void reply.header('location', `/documents/${view.id}`);
       await recordAnswer(transaction, view);
@@ -81,15 +68,13 @@ export class DocumentsController {
     'database_unavailable',
     'vectors_unavailable',
   )
-  @UseInterceptors(oneFile)
+  @UseInterceptors(UploadInterceptor)
   async put(
     @Param() { id }: DocumentId,
-    @UploadedFile() file: UploadedMultipartFile | undefined,
-    @Body() body: unknown,
-    @Headers('content-type') contentType: string | undefined,
+    @Received() received: ReceivedUpload | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<DocumentView> {
-    const upload = await readUpload({ contentType, file, body });
+    const upload = await readUpload(received);
     const { view, isNew } = await this.documents.put(id, upload);
     void reply.code(isNew ? 201 : 200).header('location', `/documents/${id}`);
     return view;
@@ -111,15 +96,17 @@ export class DocumentsController {
 
   @Get(':id/content')
   @AnswersAs('*/*', 'The bytes as they were uploaded.')
-  @Problems('document_not_found', 'database_unavailable')
+  @Problems('document_not_found', 'bodies_full', 'database_unavailable')
   async content(
     @Param() { id }: DocumentId,
+    @Req() { method }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile> {
-    const { mediaType, bytes } = await this.documents.content(id);
+    const { mediaType, sizeBytes, pieces } = await this.documents.content(id);
     const type = mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType;
     void reply.header('x-content-type-options', 'nosniff');
-    return new StreamableFile(bytes, { type, length: bytes.length, disposition: 'attachment' });
+    const bytes = Readable.from(method === 'HEAD' ? [] : pieces, { objectMode: false });
+    return new StreamableFile(bytes, { type, length: sizeBytes, disposition: 'attachment' });
   }
 
   @Delete(':id')

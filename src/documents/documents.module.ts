@@ -6,6 +6,8 @@ import { ChromaVectorStore } from './adapters/chroma/chroma-vector-store.js';
 import { SqlVectorStore } from './adapters/sql-vector-store.js';
 import { LlmEmbedder } from './adapters/llm-embedder.js';
 import { UseEmbedder } from './adapters/use-embedder.js';
+import { AbandonedUploads } from './contents/abandoned-uploads.js';
+import { ContentsRepository } from './contents/contents.repository.js';
 import { DocumentPointers } from './document-pointers.js';
 import { DocumentQueue } from './document-queue.js';
 import { DocumentReader } from './document-reader.js';
@@ -32,6 +34,8 @@ import { SweepMarks } from './sweep-marks.js';
 @Module({
   controllers: [DocumentsController, ProcessingController],
   providers: [
+    ContentsRepository,
+    AbandonedUploads,
     DocumentsRepository,
     DocumentRunsRepository,
     DocumentPointers,

@@ -7,12 +7,13 @@ import {
   type DocumentRow,
   type DocumentsTable,
   type PagePart,
-  guardedWrite,
   type Schema,
   serverTime,
   StaleFenceError,
 } from '../database/index.js';
 import { claimDocument } from './claim-document.js';
+import { type DocumentContent } from './contents/content.js';
+import { ContentsRepository } from './contents/contents.repository.js';
 import { type DocumentInput, freshColumns, notRunning } from './document-input.js';
 import { type DocumentRecord, toRecord } from './document-record.js';
 
@@ -32,13 +33,6 @@ export interface DocumentPage {
   readonly nextCursor: string | null;
 }
 
-/** The bytes of a document, as they were uploaded. */
-export interface DocumentContent {
-  readonly title: string;
-  readonly mediaType: string;
-  readonly bytes: Buffer;
-}
-
 const FORGET_LIMIT = 1_000;
 
 /**
@@ -48,7 +42,10 @@ const FORGET_LIMIT = 1_000;
  */
 @Injectable()
 export class DocumentsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly contents: ContentsRepository,
+  ) {}
 
   /**
    * Stores a document under a fresh random id. It needs no lock, since nobody can know the id, and
@@ -66,7 +63,7 @@ export class DocumentsRepository {
         .values({ id: randomUUID(), fence: 0n, created_at: now, ...fresh })
         .returningAll()
         .executeTakeFirstOrThrow();
-      await this.writeContent(transaction, row.id, 0n, input.bytes);
+      await this.contents.publish(transaction, input.content);
       const document = toRecord(row);
       await within?.(transaction, document);
       return document;
@@ -106,7 +103,10 @@ export class DocumentsRepository {
         .returningAll()
         .executeTakeFirst();
       if (row === undefined) throw new StaleFenceError({ table: 'documents', id, fence });
-      if (contentChanged) await this.writeContent(transaction, id, fence, input.bytes);
+      if (contentChanged) {
+        if (earlier) await this.removeContent(transaction, earlier);
+        await this.contents.publish(transaction, input.content);
+      }
       return { document: toRecord(row), created, contentChanged };
     });
   }
@@ -145,18 +145,18 @@ export class DocumentsRepository {
     return { items: rows.map(toRecord), nextCursor };
   }
 
-  /** The bytes, or null when there is no such document. */
+  /** The bytes, piece by piece, or null when there is no such document. */
   async content(id: string): Promise<DocumentContent | null> {
     const row = await this.database.kysely
       .selectFrom('documents')
-      .innerJoin('document_contents', 'document_contents.document_id', 'documents.id')
-      .select(['title', 'media_type', 'bytes'])
-      .where('documents.id', '=', id)
+      .select(['title', 'media_type', 'size_bytes', 'content_id'])
+      .where('id', '=', id)
       .where('deleted', '=', 0n)
       .executeTakeFirst();
-    return row === undefined
-      ? null
-      : { title: row.title, mediaType: row.media_type, bytes: row.bytes };
+    if (row === undefined || row.content_id === null) return null;
+    const sizeBytes = Number(row.size_bytes);
+    const pieces = this.contents.read(row.content_id, sizeBytes);
+    return { title: row.title, mediaType: row.media_type, sizeBytes, pieces };
   }
 
   /**
@@ -168,14 +168,13 @@ export class DocumentsRepository {
     return this.database.transaction(async (transaction) => {
       const row = await claimDocument(transaction, id, fence);
       if (row === null || row.deleted === 1n) return false;
-      const nothing = { title: '', mediaType: '', bytes: new Uint8Array() };
       await transaction
         .updateTable('documents')
-        .set({ ...freshColumns(nothing, Date.now()), deleted: 1 })
+        .set({ ...freshColumns(nothing, Date.now()), content_id: null, deleted: 1 })
         .set({ sweep_at: serverTime(this.database) })
         .where('id', '=', id)
         .execute();
-      await transaction.deleteFrom('document_contents').where('document_id', '=', id).execute();
+      await this.removeContent(transaction, row);
       await transaction.deleteFrom('passages').where('document_id', '=', id).execute();
       await transaction.deleteFrom('document_queue').where('document_id', '=', id).execute();
       await transaction.deleteFrom('conversations').where('document_id', '=', id).execute();
@@ -217,23 +216,16 @@ export class DocumentsRepository {
     return inserted === undefined ? claimDocument(transaction, row.id, row.fence) : null;
   }
 
-  private async writeContent(
+  private async removeContent(
     transaction: Transaction<Schema>,
-    id: string,
-    fence: bigint,
-    bytes: Uint8Array,
+    { content_id: contentId }: DocumentRow,
   ): Promise<void> {
-    await guardedWrite(
-      { table: 'document_contents', id, fence },
-      transaction
-        .insertInto('document_contents')
-        .values({ document_id: id, fence, bytes })
-        .onConflict((conflict) =>
-          conflict
-            .column('document_id')
-            .doUpdateSet({ fence, bytes })
-            .where('document_contents.fence', '<=', fence),
-        ),
-    );
+    if (contentId !== null) await this.contents.remove(transaction, contentId);
   }
 }
+
+const nothing: DocumentInput = {
+  title: '',
+  mediaType: '',
+  content: { id: '', sizeBytes: 0, sha256: '', storedPieces: 0, lastPiece: new Uint8Array() },
+};

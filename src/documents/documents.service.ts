@@ -3,8 +3,9 @@ import { type Transaction } from 'kysely';
 import { type Schema } from '../database/index.js';
 import { LockService, lockName } from '../lock/index.js';
 import { DocumentQueue } from './document-queue.js';
+import { type DocumentContent } from './contents/content.js';
 import { DocumentNotFoundError } from './documents.errors.js';
-import { type DocumentContent, DocumentsRepository } from './documents.repository.js';
+import { DocumentsRepository } from './documents.repository.js';
 import { type DocumentView, toView } from './dto/document.view.js';
 import { Sweeper } from './pipeline/run/sweeper.js';
 import { type Upload } from './upload/upload.js';
@@ -67,7 +68,7 @@ export class DocumentsService {
     });
   }
 
-  /** The bytes as they were uploaded. @throws DocumentNotFoundError */
+  /** The bytes as they were uploaded, piece by piece. @throws DocumentNotFoundError */
   async content(id: string): Promise<DocumentContent> {
     const content = await this.documents.content(id);
     if (!content) throw new DocumentNotFoundError(id);

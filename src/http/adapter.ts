@@ -1,7 +1,7 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type AppConfig } from '../config/index.js';
-import { FIELDS_LIMIT_BYTES } from './body-limits.js';
+import { FIELDS_LIMIT_BYTES } from './bodies/body-limits.js';
 import { ClientErrors } from './client-error.js';
 import { codeOfStatus } from './problem-kinds.js';
 import { sendProblem } from './send-problem.js';
@@ -25,7 +25,6 @@ export function createAdapter(config: AppConfig): FastifyAdapter {
     requestTimeout,
     ...(config.http.trustProxy.length > 0 && { trustProxy: [...config.http.trustProxy] }),
     bodyLimit: FIELDS_LIMIT_BYTES, // routes that take a document say so
-    multipart: { limits: { fileSize: config.http.uploadLimitBytes } },
     return503OnClosing: false, // its body is Fastify's own; the drain refuses in ours
     routerOptions: { maxParamLength },
     clientErrorHandler: (error, socket) => errors.answer(error, socket),

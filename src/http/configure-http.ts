@@ -9,7 +9,8 @@ import { limitRates } from './access/limit-rates.js';
 import { Principals } from './access/principals.js';
 import { describeApi } from './api/describe-api.js';
 import { Drain } from './drain.js';
-import { useJsonBodies } from './json-body.js';
+import { limitBodies } from './bodies/limit-bodies.js';
+import { useBodies } from './bodies/json-body.js';
 import { ProblemFilter } from './problem.filter.js';
 import { refuseHeadMistakes } from './head-mistakes.js';
 import { RouteTable } from './route-table.js';
@@ -29,10 +30,11 @@ export async function configureHttp(app: NestFastifyApplication): Promise<void> 
 
   refuseHeadMistakes(fastify);
   await protect(app, config);
+  limitBodies(fastify);
   fastify.addHook('onRoute', ({ path, method, config: { rules } = {} }) => {
     routes.add(path, method, rules);
   });
-  useJsonBodies(fastify);
+  useBodies(fastify);
   app.useGlobalPipes(requestValidation());
   app.useGlobalFilters(new ProblemFilter(routes));
 

@@ -1,5 +1,9 @@
 export { Answers, AnswersAs, Problems, Takes, TakesKey } from './api/answers.js';
 export { accessNotice } from './access/access-notice.js';
+export { FIELDS_LIMIT_BYTES } from './bodies/body-limits.js';
+export { incomingBody } from './bodies/incoming-body.js';
+export { parseJson } from './bodies/json-body.js';
+export { readForm } from './bodies/read-form.js';
 export { clientOf } from './access/limit-rates.js';
 export { Rules } from './access/route-rules.js';
 export { createAdapter } from './adapter.js';

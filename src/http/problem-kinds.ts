@@ -104,6 +104,16 @@ export const PROBLEM_KINDS = {
     title: 'The language model refuses all keys',
     detail: 'Somebody has to exchange the keys of this service.',
   },
+  bodies_full: {
+    status: 503,
+    title: 'Too many large bodies are under way',
+    retryAfterSeconds: 5,
+  },
+  content_gone: {
+    status: 503,
+    title: 'The document was changed while it was read',
+    retryAfterSeconds: 1,
+  },
   streams_full: {
     status: 503,
     title: 'The replica has too many event streams',

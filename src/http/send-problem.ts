@@ -1,11 +1,12 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify';
-import { FIELDS_LIMIT_BYTES } from './body-limits.js';
+import { FIELDS_LIMIT_BYTES } from './bodies/body-limits.js';
 import { PROBLEM_MEDIA_TYPE } from './problem.js';
 import { type Translation } from './translate.js';
 
 /** Ends a reply with a problem; and the connection, where it comes before a body that nobody will read. */
 export function sendProblem(reply: FastifyReply, { body, retryAfterSeconds }: Translation): void {
-  if (isLargeAndUnread(reply.request)) void reply.header('connection', 'close');
+  if (isLargeAndUnread(reply.request) || body.code === 'request_timeout')
+    void reply.header('connection', 'close');
   if (retryAfterSeconds !== undefined) void reply.header('retry-after', retryAfterSeconds);
   void reply.code(body.status).type(PROBLEM_MEDIA_TYPE).send(JSON.stringify(body));
 }

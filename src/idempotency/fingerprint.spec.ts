@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { canonicalJson, fingerprintOf, recordId, type RequestIdentity } from './fingerprint.js';
+import {
+  canonicalJson,
+  fingerprintOf,
+  recordId,
+  type RequestIdentity,
+  sha256,
+} from './fingerprint.js';
 
 const request: RequestIdentity = {
   principal: 'anyone',
@@ -29,20 +35,19 @@ describe('the fingerprint of a request', () => {
     ['the order of a list', { body: { question: 'é?', limit: 3, deep: { a: 1, b: [2, 1] } } }],
     ['a type', { body: { question: 'é?', limit: '3', deep: { a: 1, b: [1, 2] } } }],
     ['no body', { body: undefined }],
-    ['a file', { files: [{ ...file, buffer: Buffer.from('x') }] }],
+    ['a file', { files: [{ ...file, sha256: sha256('x') }] }],
   ])('depends on %s', (_what, changed) => {
     expect(print(changed)).not.toBe(print({}));
   });
 
   it("depends on a file's bytes, name and type", () => {
     const prints = [
-      { ...file, buffer: Buffer.from('x') },
-      { ...file, buffer: Buffer.from('y') },
-      { ...file, originalname: 'b.txt', buffer: Buffer.from('x') },
-      { ...file, mimetype: 'text/markdown', buffer: Buffer.from('x') },
+      { ...file, sha256: sha256('x') },
+      { ...file, sha256: sha256('y') },
+      { ...file, originalname: 'b.txt', sha256: sha256('x') },
+      { ...file, mimetype: 'text/markdown', sha256: sha256('x') },
     ].map((each) => print({ files: [each] }));
     expect(new Set(prints).size).toBe(4);
-    expect(print({ files: [{ ...file, buffer: new Uint8Array([120]) }] })).toBe(prints[0]);
   });
 
   it('cannot be forged by moving values from one place to another', () => {

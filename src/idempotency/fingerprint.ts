@@ -18,7 +18,8 @@ export interface RequestFile {
   readonly fieldname?: string | undefined;
   readonly originalname?: string | undefined;
   readonly mimetype?: string | undefined;
-  readonly buffer: Uint8Array;
+  /** Of its bytes, in lower-case hex. */
+  readonly sha256: string;
 }
 
 /** Names the record of a key: one per principal, route, path parameters and key. */
@@ -36,8 +37,8 @@ export function recordId(
  */
 export function fingerprintOf(request: RequestIdentity): string {
   const { method, route, params, query, body, files } = request;
-  const hashed = files.map(({ fieldname, originalname, mimetype, buffer }) => {
-    return [fieldname, originalname, mimetype, sha256(buffer)];
+  const hashed = files.map(({ fieldname, originalname, mimetype, sha256: hash }) => {
+    return [fieldname, originalname, mimetype, hash];
   });
   return sha256(canonicalJson([method, route, params, query, body, hashed]));
 }
@@ -55,6 +56,7 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-function sha256(data: string | Uint8Array): string {
+/** In lower-case hex. */
+export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }

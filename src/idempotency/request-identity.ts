@@ -1,4 +1,4 @@
-import type { RequestFile, RequestIdentity } from './fingerprint.js';
+import { type RequestFile, type RequestIdentity, sha256 } from './fingerprint.js';
 
 /** What is read of a request, on Fastify or on Express. */
 export interface IncomingRequest {
@@ -32,12 +32,19 @@ function filesOf({ file, files }: IncomingRequest): readonly RequestFile[] {
   const several = typeof files === 'object' && files !== null ? Object.values(files).flat() : [];
   const all: unknown[] = typeof file === 'object' && file !== null ? [file, ...several] : several;
   return all.map((each) => {
-    if (isBuffered(each)) return each;
-    throw new Error('@Idempotent() needs the files of a form in memory, to hash them.');
+    if (isHashed(each)) return each;
+    if (isBuffered(each)) return { ...each, sha256: sha256(each.buffer) };
+    throw new Error('@Idempotent() needs the files of a form in memory or hashed (sha256).');
   });
 }
 
-function isBuffered(file: unknown): file is RequestFile {
+function isHashed(file: unknown): file is RequestFile {
+  return (
+    typeof file === 'object' && file !== null && 'sha256' in file && typeof file.sha256 === 'string'
+  );
+}
+
+function isBuffered(file: unknown): file is { readonly buffer: Uint8Array } {
   return (
     typeof file === 'object' &&
     file !== null &&

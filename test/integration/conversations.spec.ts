@@ -1,13 +1,15 @@
 import { expect, it } from '@jest/globals';
 import { ConversationsRepository } from '../../src/conversations/index.js';
 import { type Database } from '../../src/database/index.js';
+import { ContentsRepository } from '../../src/documents/contents/contents.repository.js';
 import { DocumentsRepository } from '../../src/documents/documents.repository.js';
 import { seedConversations } from '../support/conversations.js';
 import { onBothDatabases } from '../support/databases.js';
+import { staged } from '../support/staged.js';
 
 async function withDocument(database: Database, id: string): Promise<void> {
-  const content = { title: id, mediaType: 'text/plain', bytes: Buffer.from(id) };
-  await new DocumentsRepository(database).put(id, 1n, content);
+  const content = { title: id, mediaType: 'text/plain', content: staged(Buffer.from(id)) };
+  await new DocumentsRepository(database, new ContentsRepository(database)).put(id, 1n, content);
 }
 
 onBothDatabases('conversations', (databases) => {
@@ -28,7 +30,7 @@ onBothDatabases('conversations', (databases) => {
     const database = await databases.open();
     const conversations = new ConversationsRepository(database);
     await withDocument(database, 'a');
-    await new DocumentsRepository(database).delete('a', 2n);
+    await new DocumentsRepository(database, new ContentsRepository(database)).delete('a', 2n);
     const late = { documentId: 'a', question: 'What?', passages: [], replica: 'r' };
     await expect(conversations.add(late)).rejects.toMatchObject({ code: 'document_not_found' });
     expect((await conversations.list({ limit: 10 })).items).toEqual([]);

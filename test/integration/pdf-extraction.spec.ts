@@ -195,7 +195,14 @@ describe('a PDF worker that dies', () => {
   });
 
   it('is not the fault of the document when it could not even start', async () => {
-    const error: unknown = await read('die at start').catch((reason: unknown) => reason);
+    const unlucky = new PdfExtractor(
+      { threads: 1 },
+      new URL('../support/exiting.worker.mjs', import.meta.url),
+    );
+    const error: unknown = await unlucky
+      .extract(Buffer.from('x'))
+      .catch((reason: unknown) => reason);
+    await unlucky.close();
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(UnreadableDocumentError);
   });

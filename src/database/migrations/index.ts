@@ -6,6 +6,7 @@ import { createIdempotencyRecords } from './0004-idempotency.js';
 import { addAnswers } from './0005-answers.js';
 import { addEmbeddingModels } from './0006-embedding-models.js';
 import { createDocumentQueue } from './0007-document-queue.js';
+import { cutContents } from './0008-content-pieces.js';
 import { addUpkeep } from './0009-upkeep.js';
 import { type MigrationSchema, type MigrationTypes } from './migration-types.js';
 
@@ -25,5 +26,6 @@ export const migrations: readonly Migration[] = [
   { name: '0005-answers', up: addAnswers },
   { name: '0006-embedding-models', up: addEmbeddingModels },
   { name: '0007-document-queue', up: createDocumentQueue },
+  { name: '0008-content-pieces', up: cutContents },
   { name: '0009-upkeep', up: addUpkeep },
 ];

@@ -1,43 +1,30 @@
-import { type UploadedMultipartFile } from '@nestjs/platform-fastify/multipart';
+import { validated } from '../../http/index.js';
+import { MissingFileError, UnsupportedUploadError } from '../documents.errors.js';
 import { FormUpload } from '../dto/form-upload.dto.js';
 import { JsonUpload } from '../dto/json-upload.dto.js';
-import { MissingFileError, UnsupportedUploadError } from '../documents.errors.js';
-import { validated } from '../../http/index.js';
 import { mediaTypeOf } from './media-type.js';
+import { type ReceivedUpload } from './received-upload.js';
 import { tidyTitle, type Upload } from './upload.js';
 
-/** What the request brought: a form's file and fields, or a JSON body. */
-export interface IncomingUpload {
-  readonly contentType: string | undefined;
-  readonly file: UploadedMultipartFile | undefined;
-  readonly body: unknown;
-}
-
 /**
- * The document in a request.
+ * The document that was received.
  * @throws UnsupportedUploadError, MissingFileError, or the error of a failed validation
  */
-export async function readUpload({ contentType, file, body }: IncomingUpload): Promise<Upload> {
-  if (contentType === undefined)
-    throw new UnsupportedUploadError('The request has no content type.');
-  return contentType.toLowerCase().startsWith('multipart/form-data')
-    ? fromForm(file, await validated(FormUpload, body ?? {}))
-    : fromJson(await validated(JsonUpload, body ?? {}));
+export async function readUpload(received: ReceivedUpload | undefined): Promise<Upload> {
+  if (received === undefined) throw new UnsupportedUploadError('The request has no content type.');
+  return received.kind === 'form' ? fromForm(received) : fromJson(received);
 }
 
-function fromForm(file: UploadedMultipartFile | undefined, { title }: FormUpload): Upload {
-  if (!file?.buffer) throw new MissingFileError();
-  return {
-    title: tidyTitle(title ?? file.originalname, 'Untitled'),
-    mediaType: mediaTypeOf(file.mimetype, file.originalname, file.buffer),
-    bytes: file.buffer,
-  };
+async function fromForm({ fields, file }: ReceivedUpload): Promise<Upload> {
+  const { title } = await validated(FormUpload, fields);
+  if (!file) throw new MissingFileError();
+  const { originalname, mimetype, head, content } = file;
+  const mediaType = mediaTypeOf(mimetype, originalname, head);
+  return { title: tidyTitle(title ?? originalname, 'Untitled'), mediaType, content };
 }
 
-function fromJson({ title, text }: JsonUpload): Upload {
-  return {
-    title: tidyTitle(title, 'Untitled'),
-    mediaType: 'text/plain',
-    bytes: Buffer.from(text.replaceAll('\0', '')),
-  };
+async function fromJson({ fields, file }: ReceivedUpload): Promise<Upload> {
+  const { title } = await validated(JsonUpload, fields ?? {});
+  if (!file) throw new Error('The text of a valid JSON upload was not received.');
+  return { title: tidyTitle(title, 'Untitled'), mediaType: 'text/plain', content: file.content };
 }

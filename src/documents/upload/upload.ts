@@ -1,11 +1,12 @@
 import { cutText } from '../../http/index.js';
+import { type StagedContent } from '../contents/content.js';
 import { type DocumentMediaType } from './media-type.js';
 
 /** A document as it comes in. */
 export interface Upload {
   readonly title: string;
   readonly mediaType: DocumentMediaType;
-  readonly bytes: Uint8Array;
+  readonly content: StagedContent;
 }
 
 /** The longest title, in characters (code points); a longer file name is cut. */

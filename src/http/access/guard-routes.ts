@@ -1,6 +1,6 @@
 import { NotFoundException } from '@nestjs/common';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { FIELDS_LIMIT_BYTES } from '../body-limits.js';
+import { FIELDS_LIMIT_BYTES } from '../bodies/body-limits.js';
 import { sendProblem } from '../send-problem.js';
 import { build } from '../translate.js';
 import { may, type Principal, type Principals } from './principals.js';

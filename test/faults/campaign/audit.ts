@@ -17,7 +17,6 @@ export interface AcceptedWrite {
 /** Where guarded writes go, and what of a row tells the lock, the fence and the state. */
 const watched = [
   ['documents', "'doc:' || new.id", 'new.fence', 'new.state'],
-  ['document_contents', "'doc:' || new.document_id", 'new.fence', 'null'],
   ['passages', "'doc:' || new.document_id", 'new.generation', 'null'],
   ['writer_fences', "'job:' || new.name", 'new.fence', 'null'],
 ] as const;

@@ -63,8 +63,8 @@ onBothDatabases('the highest fence', (fixture) => {
             select table_name as name from information_schema.columns
             where table_schema = 'public' and column_name = 'fence'`
     ).execute(database.kysely);
-    // A document's content and an archive are written with their document and writer; a tick is a record.
-    const others = ['archives', 'document_contents', 'ticks'];
+    // An archive is written under its writer's fence; a tick is a record.
+    const others = ['archives', 'ticks'];
     expect(rows.map(({ name }) => name).sort()).toEqual([...FENCED_TABLES, ...others].sort());
   });
 });

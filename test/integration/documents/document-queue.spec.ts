@@ -3,8 +3,10 @@ import { resolveConfig } from '../../../src/config/index.js';
 import { type Database, type DatabaseOptions } from '../../../src/database/index.js';
 import { DocumentQueue } from '../../../src/documents/document-queue.js';
 import { DocumentRunsRepository } from '../../../src/documents/document-runs.repository.js';
+import { ContentsRepository } from '../../../src/documents/contents/contents.repository.js';
 import { DocumentsRepository } from '../../../src/documents/documents.repository.js';
 import { onBothDatabases } from '../../support/databases.js';
+import { staged } from '../../support/staged.js';
 
 const nothing = async () => {};
 
@@ -180,10 +182,14 @@ onBothDatabases('the queue of documents', (fixture) => {
     const made = { pages: 1, chunks: 1, processedHash: 'h', embeddingModel: 'm' };
 
     beforeEach(async () => {
-      documents = new DocumentsRepository(database);
+      documents = new DocumentsRepository(database, new ContentsRepository(database));
       runs = new DocumentRunsRepository(database);
       const bytes = Buffer.from('t');
-      await documents.put('a', 10n, { title: 'T', mediaType: 'text/plain', bytes });
+      await documents.put('a', 10n, {
+        title: 'T',
+        mediaType: 'text/plain',
+        content: staged(bytes),
+      });
       await queue.accept('a', nothing);
       await runs.begin('a', 11n, 'r');
     });

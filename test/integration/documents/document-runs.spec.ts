@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database } from '../../../src/database/index.js';
 import { DocumentRunsRepository } from '../../../src/documents/document-runs.repository.js';
+import { ContentsRepository } from '../../../src/documents/contents/contents.repository.js';
 import { DocumentsRepository } from '../../../src/documents/documents.repository.js';
 import { onBothDatabases } from '../../support/databases.js';
+import { staged } from '../../support/staged.js';
 
 const stale = { code: 'lease_lost' };
 const made = { pages: 3, chunks: 7, processedHash: 'h', embeddingModel: 'm' };
@@ -14,9 +16,13 @@ onBothDatabases('DocumentRunsRepository', (fixture) => {
 
   beforeEach(async () => {
     database = await fixture.open();
-    documents = new DocumentsRepository(database);
+    documents = new DocumentsRepository(database, new ContentsRepository(database));
     runs = new DocumentRunsRepository(database);
-    await documents.put('d', 10n, { title: 'T', mediaType: 'text/plain', bytes: Buffer.from('t') });
+    await documents.put('d', 10n, {
+      title: 'T',
+      mediaType: 'text/plain',
+      content: staged(Buffer.from('t')),
+    });
   });
 
   it('shows a run from its begin to its publication', async () => {
@@ -130,14 +136,23 @@ onBothDatabases('DocumentRunsRepository', (fixture) => {
       ],
       [
         'the document was replaced',
-        () => documents.put('d', 20n, { title: '', mediaType: 'a/b', bytes: Buffer.from('new') }),
+        () =>
+          documents.put('d', 20n, {
+            title: '',
+            mediaType: 'a/b',
+            content: staged(Buffer.from('new')),
+          }),
       ],
       ['the document was deleted', () => documents.delete('d', 20n)],
       [
         'the document was deleted and created again',
         async () => {
           await documents.delete('d', 20n);
-          await documents.put('d', 21n, { title: '', mediaType: 'a/b', bytes: Buffer.from('new') });
+          await documents.put('d', 21n, {
+            title: '',
+            mediaType: 'a/b',
+            content: staged(Buffer.from('new')),
+          });
         },
       ],
     ];

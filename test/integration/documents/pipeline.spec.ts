@@ -8,6 +8,7 @@ import {
   DocumentRunsRepository,
   type StageProgress,
 } from '../../../src/documents/document-runs.repository.js';
+import { ContentsRepository } from '../../../src/documents/contents/contents.repository.js';
 import { DocumentsRepository } from '../../../src/documents/documents.repository.js';
 import { Extractor } from '../../../src/documents/pipeline/extract/index.js';
 import { Pipeline } from '../../../src/documents/pipeline/run/pipeline.js';
@@ -15,6 +16,7 @@ import { Sweeper } from '../../../src/documents/pipeline/run/sweeper.js';
 import { type Embedder, EmbeddingError } from '../../../src/documents/ports/embedder.js';
 import { type Lease, LockLostError } from '../../../src/lock/index.js';
 import { onBothDatabases } from '../../support/databases.js';
+import { staged } from '../../support/staged.js';
 
 /** A lease that nobody ever ends: its holder never learns that a newer one is at work. Only fences help. */
 function deafLease(fence: bigint): Lease {
@@ -86,7 +88,7 @@ onBothDatabases('the pipeline', (fixture) => {
   beforeEach(async () => {
     Logger.overrideLogger(false);
     database = await fixture.open();
-    documents = new DocumentsRepository(database);
+    documents = new DocumentsRepository(database, new ContentsRepository(database));
     runs = new GatedRuns(database);
     vectors = new SqlVectorStore(database);
     embedder = new LengthEmbedder();
@@ -99,7 +101,11 @@ onBothDatabases('the pipeline', (fixture) => {
   afterEach(() => extractor.close());
 
   const put = (fence: bigint, text: string) =>
-    documents.put('1', fence, { title: 't', mediaType: 'text/plain', bytes: Buffer.from(text) });
+    documents.put('1', fence, {
+      title: 't',
+      mediaType: 'text/plain',
+      content: staged(Buffer.from(text)),
+    });
   const run = async (fence: bigint) => {
     const lease = deafLease(fence);
     return pipeline.run(await pipeline.begin('1', lease), lease);

@@ -1,18 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
-import type { ExtractCall, Extraction } from './extraction.js';
+import { type ByteSource, type ExtractCall, type Extraction, piecesOf } from './extraction.js';
 import { UnreadableDocumentError } from './unreadable-document.error.js';
-
-const SLICE_BYTES = 512 * 1024;
 
 /**
  * Plain text or Markdown as one page without a number. UTF-8, with or without a byte order mark
  * (taken off); anything else is refused rather than guessed. NUL is dropped, line ends become "\n".
- * Works in slices and lets the main loop run between them.
+ * Works piece by piece and lets the main loop run between them.
  * @throws UnreadableDocumentError when the bytes are not UTF-8, or more text than the limit; the signal's reason
  */
 export async function extractText(
-  bytes: Uint8Array,
+  source: ByteSource,
   call: ExtractCall = {},
   maxTextChars = Infinity,
 ): Promise<Extraction> {
@@ -22,10 +20,12 @@ export async function extractText(
   const parts: string[] = [];
   let held = '';
   let chars = 0;
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+  let at = 0;
+  for await (const bytes of piecesOf(source)) {
     if (at > 0) await setImmediate();
     call.signal?.throwIfAborted();
-    const piece = held + decode(decoder, bytes.subarray(at, at + SLICE_BYTES), at);
+    const piece = held + decode(decoder, bytes, at);
+    at += bytes.length;
     held = piece.endsWith('\r') ? '\r' : ''; // its "\n" may come with the next slice
     const part = clean(held === '' ? piece : piece.slice(0, -1));
     chars += part.length;
@@ -37,7 +37,7 @@ export async function extractText(
     }
     parts.push(part);
   }
-  parts.push(clean(held + decode(decoder, undefined, bytes.length)));
+  parts.push(clean(held + decode(decoder, undefined, at)));
   call.onProgress?.(1, 1);
   return { pages: [{ page: null, text: parts.join('') }] };
 }

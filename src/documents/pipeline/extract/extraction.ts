@@ -16,3 +16,16 @@ export interface ExtractCall {
   /** Called synchronously, `done` rising from 0 to `total`; what it throws ends the reading. */
   readonly onProgress?: (done: number, total: number) => void;
 }
+
+/** The bytes of a document: all of them, or piece by piece, each read when it is asked for. */
+export type ByteSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** The pieces of a source. */
+export async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array, void> {
+  if (!(source instanceof Uint8Array)) yield* source;
+  else
+    for (let at = 0; at < source.length; at += PIECE_BYTES)
+      yield source.subarray(at, at + PIECE_BYTES);
+}
+
+const PIECE_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import { extractText } from './decode-text.js';
 import { type ExtractOptions, resolveExtractOptions } from './extract-options.js';
-import type { ExtractCall, Extraction } from './extraction.js';
+import type { ByteSource, ExtractCall, Extraction } from './extraction.js';
 import { PdfExtractor } from './pdf-extractor.js';
 
 /** Turns an uploaded document into pages of text, whatever its type. */
@@ -18,13 +18,17 @@ export class Extractor {
    * @param mediaType without parameters: application/pdf, text/plain or text/markdown
    * @throws UnreadableDocumentError, the signal's reason, or TypeError for any other media type
    */
-  async extract(bytes: Uint8Array, mediaType: string, call: ExtractCall = {}): Promise<Extraction> {
+  async extract(
+    source: ByteSource,
+    mediaType: string,
+    call: ExtractCall = {},
+  ): Promise<Extraction> {
     switch (mediaType) {
       case 'application/pdf':
-        return this.#pdf.extract(bytes, call);
+        return this.#pdf.extract(source, call);
       case 'text/plain':
       case 'text/markdown':
-        return extractText(bytes, call, this.#maxTextChars);
+        return extractText(source, call, this.#maxTextChars);
       default:
         throw new TypeError(
           `Documents of type "${mediaType}" cannot be read; known are application/pdf, text/plain and text/markdown.`,

@@ -1,18 +1,29 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 import { ThreadPool, ThreadPoolClosedError } from '../threads/thread-pool.js';
 import { type ExtractOptions, resolveExtractOptions } from './extract-options.js';
-import type { ExtractCall, ExtractedPage, Extraction } from './extraction.js';
+import {
+  type ByteSource,
+  type ExtractCall,
+  type ExtractedPage,
+  type Extraction,
+  piecesOf,
+} from './extraction.js';
 import { cleanPdfText } from './clean-text.js';
 import { UnreadableDocumentError, type UnreadableReason } from './unreadable-document.error.js';
 
 type Limits = Pick<ExtractOptions, 'maxPages' | 'maxTextChars' | 'maxMemoryMb'>;
-type Task = Limits & { bytes: Uint8Array<ArrayBuffer>; port: MessagePort };
+type Task = Limits & { port: MessagePort };
 type Result = { ok: true; pages: number } | { ok: false; reason: UnreadableReason; detail: string };
-type Message = { ready: true } | { opened: true; pages: number } | { page: number; text: string };
+type Message =
+  | { ready: true }
+  | { next: true }
+  | { opened: true; pages: number }
+  | { page: number; text: string };
 
 /**
  * Reads the text of PDFs with PDFium on worker threads. The main loop sees one short message per
- * page. One 20 MB upload costs one copy here (moved to the thread) and one inside PDFium.
+ * page. The bytes go to the thread piece by piece, when it is there; it holds them twice, PDFium's own copy
+ * being the second.
  */
 export class PdfExtractor {
   readonly #options: ExtractOptions;
@@ -42,22 +53,16 @@ export class PdfExtractor {
   }
 
   /**
-   * The text of every page, page 1 first; a blank page has the text ''. `bytes` stay the caller's.
+   * The text of every page, page 1 first; a blank page has the text ''.
    * @throws UnreadableDocumentError for a broken, encrypted or oversized PDF, or one that crashes
    * the reader; the signal's reason; ThreadPoolClosedError after `close`
    */
-  async extract(bytes: Uint8Array, call: ExtractCall = {}): Promise<Extraction> {
+  async extract(source: ByteSource, call: ExtractCall = {}): Promise<Extraction> {
     call.signal?.throwIfAborted();
-    if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).lastIndexOf('%%EOF') === -1) {
-      throw new UnreadableDocumentError(
-        'broken',
-        'The PDF cannot be read: it is cut off (no end mark).',
-      );
-    }
-    using reading = new Reading(this.#options, call);
+    using reading = new Reading(source, this.#options, call);
     let result: Result;
     try {
-      result = await this.#threads.run(() => reading.pack(bytes), {
+      result = await this.#threads.run(() => reading.pack(), {
         owner: reading,
         ...(call.signal && { waitSignal: call.signal }),
         killSignal: reading.stop.signal,
@@ -78,6 +83,7 @@ export class PdfExtractor {
 class Reading {
   readonly stop = new AbortController();
   readonly #channel = new MessageChannel();
+  readonly #pieces: AsyncGenerator<Uint8Array, void>;
   readonly #pages: ExtractedPage[] = [];
   #total = 0;
   #ready = false;
@@ -86,17 +92,18 @@ class Reading {
   readonly #abort = () => this.stop.abort(this.call.signal?.reason);
 
   constructor(
+    source: ByteSource,
     private readonly options: ExtractOptions,
     private readonly call: ExtractCall,
   ) {
+    this.#pieces = piecesOf(source);
     this.#channel.port1.on('message', (message: Message) => this.#receive(message));
     call.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
   /** Called when a thread is free: from here on the time counts. */
-  pack(bytes: Uint8Array) {
+  pack() {
     const port = this.#channel.port2;
-    const own = new Uint8Array(bytes); // moved to the thread; the caller's bytes stay usable
     const { pageTimeoutMs, maxTimeMs } = this.options;
     this.#timer = setTimeout(() => {
       const what = this.#total === 0 ? 'opening it' : `page ${this.#pages.length + 1}`;
@@ -107,8 +114,8 @@ class Reading {
       this.#giveUp(`${done} were read after ${maxTimeMs} ms`);
     }, maxTimeMs);
     const { maxPages, maxTextChars, maxMemoryMb } = this.options;
-    const task: Task = { bytes: own, port, maxPages, maxTextChars, maxMemoryMb };
-    return { task, transfer: [own.buffer, port] };
+    const task: Task = { port, maxPages, maxTextChars, maxMemoryMb };
+    return { task, transfer: [port] };
   }
 
   /** The pages, after the worker has answered. Its result may overtake its messages: fetch them first. */
@@ -147,6 +154,16 @@ class Reading {
     this.stop.abort(new UnreadableDocumentError('too-slow', message));
   }
 
+  async #sendPiece(): Promise<void> {
+    try {
+      const next = await this.#pieces.next();
+      this.#timer?.refresh(); // the store's time is not the document's
+      this.#channel.port1.postMessage(next.done === true ? null : next.value);
+    } catch (error) {
+      this.stop.abort(error);
+    }
+  }
+
   #drain(): void {
     let entry: { message: Message } | undefined;
     while ((entry = receiveMessageOnPort(this.#channel.port1)) !== undefined) {
@@ -159,6 +176,10 @@ class Reading {
     this.#timer?.refresh();
     if ('ready' in message) {
       this.#ready = true;
+      return;
+    }
+    if ('next' in message) {
+      void this.#sendPiece();
       return;
     }
     if ('opened' in message) this.#total = message.pages;

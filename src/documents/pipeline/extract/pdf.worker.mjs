@@ -1,24 +1,30 @@
 /**
  * Reads one PDF on a worker thread and posts the text of every page to `port` as soon as it has it.
  *
- * Task:   { bytes: Uint8Array, port: MessagePort, maxPages, maxTextChars, maxMemoryMb }
- * Port:   { opened: true, pages } once, then { page, text } for each page, the first page being 1
+ * Task:   { port: MessagePort, maxPages, maxTextChars, maxMemoryMb }
+ * Port:   { ready: true } once; then { next: true } until the answer to it is null, and not a piece of the
+ *         bytes; { opened: true, pages } once, then { page, text } for each page, the first page being 1
  * Result: { ok: true, pages } or { ok: false, reason, detail }; throws only if PDFium cannot start
  *
  * Each document gets a WebAssembly instance of its own: what one of them breaks or does not give
  * back is gone with it. The compiled module is kept, so an instance costs a few milliseconds.
  */
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 
 let compiled;
 
-export default async function extract({ bytes, port, ...limits }) {
+export default async function extract({ port, ...limits }) {
   try {
     const memory = { exhausted: false };
     const library = await newLibrary(limits.maxMemoryMb * 2 ** 20, memory);
     port.postMessage({ ready: true });
+    const bytes = await receive(port);
+    if (bytes.lastIndexOf('%%EOF') === -1) {
+      return refusal('broken', 'it is cut off (no end mark)');
+    }
     try {
       return await readPages(library, bytes, port, limits);
     } catch (error) {
@@ -28,6 +34,16 @@ export default async function extract({ bytes, port, ...limits }) {
     }
   } finally {
     port.close();
+  }
+}
+
+async function receive(port) {
+  const pieces = [];
+  for (;;) {
+    port.postMessage({ next: true });
+    const [piece] = await once(port, 'message');
+    if (piece === null) return Buffer.concat(pieces);
+    pieces.push(piece);
   }
 }
 

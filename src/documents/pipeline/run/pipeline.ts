@@ -133,7 +133,7 @@ export class Pipeline {
   ): Promise<Extraction> {
     const content = await this.documents.content(id);
     if (!content) throw new DocumentNotFoundError(id);
-    return this.extractor.extract(content.bytes, content.mediaType, call);
+    return this.extractor.extract(content.pieces, content.mediaType, call);
   }
 
   /**
