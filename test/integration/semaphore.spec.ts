@@ -124,21 +124,21 @@ describe('a semaphore on a real Redis', () => {
 
   it('refuses one try only when all permits are taken, whatever others of the process ask for', async () => {
     const semaphore = (await engine()).semaphore('api', 40);
-    let held = 0;
+    let taken = 0;
     const use = async (n: number) => {
       const lease = await (n % 2 === 0
         ? semaphore.acquire({ waitMs: 5_000 })
         : semaphore.tryAcquire());
       expect(lease).not.toBeNull(); // at most twenty are at it
-      held += 1;
+      taken += 1;
       await realTime(n % 3);
-      held -= 1;
+      taken -= 1;
       await lease?.release();
     };
     for (let round = 0; round < 50; round += 1) {
       await Promise.all(Array.from({ length: 20 }, (_, n) => use(n)));
     }
-    expect(held).toBe(0);
+    expect(taken).toBe(0);
     const all = await Promise.all(Array.from({ length: 40 }, () => semaphore.tryAcquire()));
     expect(all).not.toContain(null);
     expect(await semaphore.tryAcquire()).toBeNull();
