@@ -1,11 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/index.js';
+import { sql } from 'kysely';
+import { Database, databaseTimeMs } from '../database/index.js';
 import { type ClaimReply, type TickClaim, type TickMarks } from '../lock/index.js';
 
 /** The marks of scheduled jobs, in the service's database: they live as long as what the jobs change. */
 @Injectable()
 export class SqlTickMarks implements TickMarks {
   constructor(private readonly database: Database) {}
+
+  /** PostgreSQL's clock; on SQLite the machine's, which all who share the file have. @throws DatabaseUnavailableError */
+  async nowMs(): Promise<number> {
+    const { dialect, kysely } = this.database;
+    const query = sql<{ now: bigint }>`select ${databaseTimeMs(dialect)} as now`;
+    const { rows } = await query.execute(kysely);
+    return Number(rows[0]?.now);
+  }
 
   /** One statement, and a look at the row where it was refused. @throws DatabaseUnavailableError */
   async claim({ job, tickMs, fence, done }: TickClaim): Promise<ClaimReply> {

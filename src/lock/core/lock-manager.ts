@@ -10,7 +10,7 @@ import { enterContext, heldInContext } from './lock-context.js';
 import { LockEventBus } from './lock-events.js';
 import { LockName, sortedNames } from './lock-name.js';
 import { type LockOptions, resolveLockOptions } from './lock-options.js';
-import type { LockStore } from './lock-store.js';
+import type { LockStore, StoreCapabilities } from './lock-store.js';
 import { LockOptionsError, LockReentryError } from './lock.errors.js';
 import type { Semaphore } from './semaphore.js';
 import { Semaphores } from './semaphores.js';
@@ -81,6 +81,11 @@ export class LockManager {
     this.sets = new SetAcquirer(store, clock, desk, tries, acquirer);
     const { commandTimeoutMs } = this.defaults;
     this.admin = new LockAdmin(store, clock, owner.process, fences, commandTimeoutMs);
+  }
+
+  /** What the store promises beyond what every store must. */
+  get capabilities(): StoreCapabilities {
+    return this.store.capabilities;
   }
 
   /** Checks the store. Call it before the first lock. @throws with thing, cause and fix */

@@ -18,6 +18,15 @@ const newJob = (rest = '') => `contract-${process.pid}-${Date.now()}-${(jobs += 
 /** The promises that every store of tick marks keeps. Run it under any test runner. */
 export const tickMarksContract: readonly TickMarksCase[] = [
   {
+    promise: 'gives the time in whole milliseconds, where it has a clock',
+    async verify(marks) {
+      const now = await marks.nowMs?.();
+      if (now === undefined) return;
+      assert.ok(Number.isInteger(now), `${now}`);
+      assert.ok(Math.abs(now - Date.now()) < 60_000, `${now}`);
+    },
+  },
+  {
     promise: 'gives an instant to its first claimer only',
     async verify(marks) {
       const job = newJob();

@@ -1,3 +1,4 @@
+import { type Clock, SystemClock } from '../core/clock.js';
 import type { ClaimReply, TickClaim, TickMarks } from './tick-marks.js';
 
 interface Mark {
@@ -11,6 +12,13 @@ interface Mark {
  */
 export class MemoryTickMarks implements TickMarks {
   private readonly marks = new Map<string, Mark>();
+
+  constructor(private readonly clock: Clock = new SystemClock()) {}
+
+  /** The process's clock: nobody else sees these marks. */
+  async nowMs(): Promise<number> {
+    return Math.floor(this.clock.now().wallMs);
+  }
 
   async claim({ job, tickMs, fence, done }: TickClaim): Promise<ClaimReply> {
     const mark = this.marks.get(job) ?? { tickMs: -1, fence: -1n };

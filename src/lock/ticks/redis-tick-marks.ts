@@ -36,6 +36,12 @@ export class RedisTickMarks implements TickMarks {
     this.prefix = prefix;
   }
 
+  /** The server's clock. One round trip. */
+  async nowMs(): Promise<number> {
+    const [seconds, micros] = await this.client.time();
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
   async claim({ job, tickMs, fence, done }: TickClaim): Promise<ClaimReply> {
     const key = this.prefix + job;
     const keys = [key, `{${key}}:none`];

@@ -31,4 +31,9 @@ export type ClaimReply = 'claimed' | 'done' | 'stale';
  */
 export interface TickMarks {
   claim(claim: TickClaim): Promise<ClaimReply>;
+  /**
+   * The marks' own time, in ms since the epoch: one clock for all processes. It is asked for where the lock store
+   * has none (`capabilities.serverTime`). Absent: these marks have no clock, and need a lock store that does.
+   */
+  nowMs?(): Promise<number>;
 }

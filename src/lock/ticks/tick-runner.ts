@@ -4,7 +4,7 @@ import type { Lease } from '../core/lease.js';
 import type { Hold } from '../core/hold.js';
 import type { LockManager } from '../core/lock-manager.js';
 import { LockBusyError, LockOptionsError, LockUnavailableError } from '../core/lock.errors.js';
-import { claimWithin } from './claim-within.js';
+import { answerWithin, claimWithin } from './claim-within.js';
 import type { ClaimReply, TickMarks } from './tick-marks.js';
 import { type ResolvedTickJob, resolveTickJob, type TickJobOptions } from './tick-options.js';
 import {
@@ -47,6 +47,11 @@ export class TickRunner {
   /** @throws LockOptionsError */
   constructor({ locks, marks, job, clock = new SystemClock() }: TickRunnerOptions) {
     this.job = resolveTickJob(job);
+    if (!locks.capabilities.serverTime && !marks.nowMs) {
+      throw new LockOptionsError(
+        `The job "${this.job.name}" has no clock that all replicas share: neither its lock store nor its tick marks have one, so a replica whose clock is ahead would run instants too early and keep all others out. Keep the marks where there is a clock (RedisTickMarks, or nowMs() in marks of your own).`,
+      );
+    }
     this.locks = locks;
     this.marks = marks;
     this.clock = clock;
@@ -116,10 +121,10 @@ export class TickRunner {
     work: (lease: Lease) => T | Promise<T>,
   ): Promise<TickEnding<T>> {
     const { mode, maxAheadMs } = this.job;
-    const aheadMs = tickMs - hold.lease.storeTimeMs;
-    if (aheadMs > Math.max(maxAheadMs, periodMs / 2)) return { outcome: 'clock-fault', aheadMs };
     let reply: ClaimReply;
     try {
+      const aheadMs = tickMs - (await this.sharedTimeMs(hold));
+      if (aheadMs > Math.max(maxAheadMs, periodMs / 2)) return { outcome: 'clock-fault', aheadMs };
       reply = await this.claim(hold, tickMs, mode === 'at-most-once');
     } catch (error) {
       return { outcome: 'skipped-unavailable', error };
@@ -135,6 +140,14 @@ export class TickRunner {
     } catch (error) {
       return { outcome: 'failed', error };
     }
+  }
+
+  /** The lock store's time at the grant or, where it has none, that of the marks, now. */
+  private sharedTimeMs({ lease }: Hold): Promise<number> | number {
+    const nowMs = this.marks.nowMs?.bind(this.marks);
+    if (this.locks.capabilities.serverTime || !nowMs) return lease.storeTimeMs;
+    const { claimTimeoutMs: timeoutMs } = this.job;
+    return answerWithin(nowMs, { clock: this.clock, timeoutMs, signal: lease.signal });
   }
 
   private claim({ lease }: Hold, tickMs: number, done: boolean): Promise<ClaimReply> {

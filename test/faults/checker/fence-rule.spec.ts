@@ -33,6 +33,15 @@ describe('fences', () => {
     expect(report).toMatchObject({ excusedFences: 1, violations: [] });
   });
 
+  it('may be the same where the one that entered last was granted before a fault lost its fence', () => {
+    const failover = { losesLocks: true, losesFences: true, serverClockMs: -500 };
+    const second = b({ askedAt: 2, enteredAt: 90, fence: 5n });
+    const report = checkHistory([fault(4, failover), ...a({ askedAt: 6 }), ...second]);
+    expect(report).toMatchObject({ excusedFences: 1, violations: [] });
+    const kept = fault(4, { losesLocks: true, serverClockMs: -500 });
+    expect(rules(kept, ...a({ askedAt: 6 }), ...second)).toEqual(['fence']);
+  });
+
   it('may fall where the clock had been set back before the fence was lost', () => {
     const report = checkHistory([
       fault(5, { serverClockMs: -500 }),
