@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { allConversations } from '../../support/conversations.js';
-import type { Journal } from './journal.js';
+import type { Journal, Operation } from './journal.js';
 import type { LibraryDocument } from './library.js';
 import { foundVersion } from './passages.js';
 import type { Requests } from './requests.js';
@@ -87,16 +87,18 @@ async function heldLocks({ store }: World): Promise<string | undefined> {
   return held.length === 0 ? undefined : `still locked in the end: ${held.join(', ')}`;
 }
 
-/** Every conversation that was acknowledged is there once, live or archived; no tick ran twice. */
+/** Every conversation that was acknowledged is there once, live or archived, or went with its document; no tick ran twice. */
 export async function nothingIsLostOrDoubled(world: World, journal: Journal): Promise<void> {
   const { live, archived } = await allConversations(world.database);
   const times = new Map<string, number>();
   for (const { id } of [...live, ...archived]) times.set(id, (times.get(id) ?? 0) + 1);
   askedOnceIsThereOnce([...live, ...archived], journal);
-  for (const { kind, status, body } of journal.operations) {
+  for (const operation of journal.operations) {
+    const { kind, status, body } = operation;
     if ((kind !== 'ask' && kind !== 'ask-once') || status !== 201) continue;
     const { id } = body as { id: string };
-    if (!times.has(id)) journal.violation(`conversation ${id} was lost`);
+    if (!times.has(id) && !mayBeDeleted(operation, journal))
+      journal.violation(`conversation ${id} was lost`);
   }
   for (const [id, count] of times) {
     if (count > 1) journal.violation(`conversation ${id} is there ${count} times`);
@@ -123,13 +125,31 @@ function askedOnceIsThereOnce(
     }
     made.set(question, id);
   }
-  for (const { onceAsked, status, body } of journal.operations) {
+  for (const operation of journal.operations) {
+    const { onceAsked, status, body } = operation;
     if (onceAsked === undefined || status !== 201) continue;
     const { id } = body as { id: string };
-    if (made.get(onceAsked) !== id) {
-      journal.violation(`"${onceAsked}" was answered with ${id}, and is ${made.get(onceAsked)}`);
+    const there = made.get(onceAsked);
+    if (there === undefined && mayBeDeleted(operation, journal)) continue;
+    if (there !== id) {
+      journal.violation(`"${onceAsked}" was answered with ${id}, and is ${there}`);
     }
   }
+}
+
+/** Whether the document was, or may have been, deleted since the question was first sent, and its conversations with it. */
+function mayBeDeleted(
+  { document, onceAsked, sentAt }: Operation,
+  { operations }: Journal,
+): boolean {
+  const same = operations.filter((one) => onceAsked !== undefined && one.onceAsked === onceAsked);
+  const firstSentAt = Math.min(sentAt, ...same.map((one) => one.sentAt));
+  return operations.some(
+    ({ kind, document: deleted, status, endedAt }) =>
+      kind === 'delete' &&
+      deleted === document &&
+      (status === undefined || ((status === 204 || status >= 500) && endedAt >= firstSentAt)),
+  );
 }
 
 const isOnce = (question: string, { operations }: Journal) =>

@@ -8,6 +8,7 @@ export const broken = {
   campaign: ['redis'],
   'redis-failovers': ['redis-sentinel', 'redis-cluster', 'redis-wait'],
   quorums: ['redlock', 'etcd', 'zookeeper'],
+  postgres: ['postgres'],
 } satisfies Readonly<Record<string, readonly StoreName[]>>;
 
 /** Breaks each store once in each of its own ways. */
@@ -18,7 +19,7 @@ export function eachInItsOwnWays(stores: readonly StoreName[]): void {
       async (store) => {
         const report = await runCampaign({
           store,
-          database: 'sqlite',
+          database: store === 'postgres' ? 'postgres' : 'sqlite',
           seed: 21,
           replicas: 2,
           clients: 4,

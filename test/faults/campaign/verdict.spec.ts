@@ -125,8 +125,19 @@ describe('what is found', () => {
   });
 
   it('two runs that went well under one fence', () => {
-    const operations = [done(0, minted(0)), done(100, minted(0))];
+    const operations = [done(0, minted(0)), done(1_000, minted(0))];
     expect(judged({ writes: run(0), leases: [lease(0, 600)], operations }).found.join()).toMatch(
+      /both went well under/,
+    );
+  });
+
+  it('nothing where two callers of one replica waited for one run together', () => {
+    const [first, second] = [done(0, minted(0)), done(10, minted(0))];
+    const seen = { writes: run(0), leases: [lease(0, 600)] };
+    const waiting = { ...first, endedAt: second.endedAt };
+    expect(judged({ ...seen, operations: [waiting, second] }).found).toEqual([]);
+    const elsewhere = { ...waiting, replica: 'replica-2' };
+    expect(judged({ ...seen, operations: [elsewhere, second] }).found.join()).toMatch(
       /both went well under/,
     );
   });

@@ -41,13 +41,17 @@ function successOf(operation: Operation): Success[] {
   return [{ operation, fence: BigInt((body as { fence: string }).fence) }];
 }
 
-/** No fence was answered twice, and whoever asked after an answer got a higher fence than it told. */
+/**
+ * No fence was answered twice, but to callers of one replica that waited for the same run together; and whoever asked after an
+ * answer got a higher fence than it told.
+ */
 function outOfOrder(successes: readonly Success[]): string[] {
   const found: string[] = [];
   const byFence = new Map<bigint, Operation>();
   for (const { operation, fence } of successes) {
     const twin = byFence.get(fence);
-    if (twin) found.push(`${name(operation)} and ${name(twin)} both went well under ${fence}`);
+    if (twin && !waitedTogether(twin, operation))
+      found.push(`${name(operation)} and ${name(twin)} both went well under ${fence}`);
     byFence.set(fence, operation);
   }
   const ended = successes.toSorted((a, b) => a.operation.endedAt - b.operation.endedAt);
@@ -67,6 +71,13 @@ function outOfOrder(successes: readonly Success[]): string[] {
     }
   }
   return found;
+}
+
+/** Both stood in the queue of one replica for the document, and so for the run that came. */
+function waitedTogether(one: Operation, other: Operation): boolean {
+  const areOrders = one.kind === 'process' && other.kind === 'process';
+  const overlap = one.sentAt <= other.endedAt && other.sentAt <= one.endedAt;
+  return areOrders && overlap && one.replica === other.replica;
 }
 
 /** What was answered well is what the database took: the last that it took under that fence. */

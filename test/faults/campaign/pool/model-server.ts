@@ -87,7 +87,7 @@ export class ModelServer implements AsyncDisposable {
     return {
       replica: path.split('/')[1] ?? '',
       key,
-      question: /Question: (.+?)"/.exec(said)?.[1] ?? '',
+      question: / question>>\\n(.+?)\\n<</.exec(said)?.[1] ?? '',
       text: aborted ? undefined : this.texts.get(request),
       receivedAt,
       endedAt,

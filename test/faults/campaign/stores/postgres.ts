@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'pg';
-import { processPause } from '../fault.js';
+import { processPause, storeFault } from '../fault.js';
 import type { StartStore } from '../store-world.js';
 import { TTL_MS } from '../timing.js';
 
@@ -16,7 +17,25 @@ export const startPostgresWorld: StartStore = async ({ databaseUrl, atEnd }) => 
   return {
     settings: () => ({ LOCK_STORE: 'postgres' }),
     links: [],
-    faults: [processPause('process paused beyond its TTL', LONGEST_LIFE_MS)],
+    faults: [
+      storeFault('connections ended by the server', async () => {
+        await pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where pid <> pg_backend_pid() and backend_type = 'client backend'`,
+        );
+      }),
+      storeFault('locks behind a lock of the table', async (random) => {
+        const client = await pool.connect();
+        try {
+          await client.query('begin; lock table doclock.locks in access exclusive mode');
+          await delay(random.whole(500, 2 * TTL_MS));
+          await client.query('rollback');
+        } finally {
+          client.release();
+        }
+      }),
+      processPause('process paused beyond its TTL', LONGEST_LIFE_MS),
+    ],
     longestLifeMs: LONGEST_LIFE_MS,
     async locks() {
       const { rows } = await pool.query<{ name: string; left_us: string }>(

@@ -1,0 +1,3 @@
+import { broken, eachInItsOwnWays } from './own-faults.spec-support.js';
+
+eachInItsOwnWays(broken.postgres);
