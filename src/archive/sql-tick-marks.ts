@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, databaseTimeMs } from '../database/index.js';
+import { Database, serverTime } from '../database/index.js';
 import { type ClaimReply, type TickClaim, type TickMarks } from '../lock/index.js';
 
 /** The marks of scheduled jobs, in the service's database: they live as long as what the jobs change. */
@@ -10,9 +10,8 @@ export class SqlTickMarks implements TickMarks {
 
   /** PostgreSQL's clock; on SQLite the machine's, which all who share the file have. @throws DatabaseUnavailableError */
   async nowMs(): Promise<number> {
-    const { dialect, kysely } = this.database;
-    const query = sql<{ now: bigint }>`select ${databaseTimeMs(dialect)} as now`;
-    const { rows } = await query.execute(kysely);
+    const query = sql<{ now: bigint }>`select ${serverTime(this.database)} as now`;
+    const { rows } = await query.execute(this.database.kysely);
     return Number(rows[0]?.now);
   }
 

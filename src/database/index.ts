@@ -2,7 +2,6 @@ export { withoutNul } from './bindable.js';
 export { type DatabaseOptions } from './database-options.js';
 export { StaleFenceError } from './database.errors.js';
 export { DatabaseModule } from './database.module.js';
-export { databaseTimeMs } from './database-time.js';
 export { Database } from './database.js';
 export { type DatabaseDialect } from './dialect.js';
 export { guardedWrite } from './guarded-write.js';

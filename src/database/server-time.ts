@@ -2,14 +2,18 @@ import { type RawBuilder, sql } from 'kysely';
 import { type DatabaseDialect } from './dialect.js';
 
 /**
- * The time in ms since the epoch, as an expression for a statement: PostgreSQL's own clock, so that replicas
- * whose clocks differ agree. SQLite has no clock of its own: there it is `elseMs`.
+ * The time in ms since the epoch, as an expression for a statement: what times of several replicas are compared
+ * by. PostgreSQL has a clock of its own. SQLite has none but the machine's, which all who share the file have in
+ * common; a better one that the caller knows is `sqliteMs`.
  */
 export function serverTime(
   { dialect }: { readonly dialect: DatabaseDialect },
-  elseMs = Date.now(),
+  sqliteMs?: number,
 ): RawBuilder<bigint> {
-  return dialect === 'postgres'
-    ? sql<bigint>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
-    : sql<bigint>`${BigInt(Math.floor(elseMs))}`;
+  if (dialect === 'postgres') {
+    return sql<bigint>`(extract(epoch from statement_timestamp()) * 1000)::bigint`;
+  }
+  return sqliteMs === undefined
+    ? sql<bigint>`cast(unixepoch('subsec') * 1000 as integer)`
+    : sql<bigint>`${BigInt(Math.floor(sqliteMs))}`;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type ExpressionBuilder, type RawBuilder, sql, type Transaction } from 'kysely';
 import { APP_CONFIG, type AppConfig } from '../config/index.js';
-import { Database, databaseTimeMs, type Schema } from '../database/index.js';
+import { Database, type Schema, serverTime } from '../database/index.js';
 import { QueueFullError } from './queue.errors.js';
 
 /** A document that this process was given to work on. */
@@ -56,7 +56,7 @@ export class DocumentQueue {
     this.owner = `${instanceId}.${randomBytes(6).toString('hex')}`;
     this.claimMs = Math.max(lock.ttlMs, MIN_CLAIM_MS);
     this.limit = documents.queueLimit;
-    this.now = databaseTimeMs(database.dialect);
+    this.now = serverTime(database);
   }
 
   /**

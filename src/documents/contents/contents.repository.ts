@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { sql, type Transaction } from 'kysely';
-import { Database, databaseTimeMs, type Schema } from '../../database/index.js';
+import { Database, type Schema, serverTime } from '../../database/index.js';
 import { Turnstile } from '../pipeline/threads/turnstile.js';
 import { ContentGoneError, type StagedContent, UploadExpiredError } from './content.js';
 
@@ -89,11 +89,11 @@ export class ContentsRepository {
    * @returns how many; another call may find more
    */
   async removeAbandoned(): Promise<number> {
-    const { kysely, dialect } = this.database;
+    const { kysely } = this.database;
     const rows = await kysely
       .selectFrom('uploads')
       .select('id')
-      .where('begun_at', '<', sql<bigint>`${databaseTimeMs(dialect)} - ${ABANDONED_AFTER_MS}`)
+      .where('begun_at', '<', sql<bigint>`${serverTime(this.database)} - ${ABANDONED_AFTER_MS}`)
       .limit(MAX_REMOVED)
       .execute();
     for (const { id } of rows) await this.discard(id);
@@ -101,10 +101,10 @@ export class ContentsRepository {
   }
 
   private async begin(id: string): Promise<void> {
-    const { kysely, dialect } = this.database;
+    const { kysely } = this.database;
     await kysely
       .insertInto('uploads')
-      .values({ id, begun_at: databaseTimeMs(dialect) })
+      .values({ id, begun_at: serverTime(this.database) })
       .execute();
   }
 
