@@ -73,7 +73,7 @@ describe('a script that errs after it has written', () => {
 
 describe('tries that share a script', () => {
   it('are granted where another one of them errs', async () => {
-    const store = await storeWithout('-hdel'); // which only the answer "busy" needs
+    const store = await storeWithout('-zrem'); // which only the answer "busy" needs
     await admin.set('lock:held', 'foreign', 'PX', 60_000);
     await admin.set('{lock:held}:fence', 5);
     const tries = await Promise.allSettled(
