@@ -18,10 +18,11 @@ export const startPostgresWorld: StartStore = async ({ databaseUrl, atEnd }) => 
     settings: () => ({ LOCK_STORE: 'postgres' }),
     links: [],
     faults: [
-      storeFault('connections ended by the server', async () => {
+      storeFault('connections of the store ended by the server', async () => {
         await pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
-            where pid <> pg_backend_pid() and backend_type = 'client backend'`,
+            where pid <> pg_backend_pid()
+              and (query like '%"doclock".%' or query like 'listen doclock%')`,
         );
       }),
       storeFault('locks behind a lock of the table', async (random) => {
