@@ -47,6 +47,18 @@ describe('processes with locks in one PostgreSQL database', () => {
   it('tell the holder of a revocation before its next renewal', () =>
     expectToldOfRevocation(locks, others[0] as LockManager));
 
+  it('are told which lease was revoked, so that a late message ends no other', async () => {
+    const messages: (string | undefined)[][] = [];
+    const stop = store.onWake('holder', (...message) => messages.push(message));
+    await eventually(() => messages.length === 1); // it is subscribed
+    await store.tryAcquire('doc:named', 'a.holder.x', 30_000);
+    expect(await store.revoke('doc:named', 'a.holder.x', 'holder')).toBe(true);
+    await eventually(() => messages.length === 2);
+    expect(messages[1]).toEqual(['doc:named', 'revoked', 'a.holder.x']);
+    await store.release('doc:named', 'a.holder.x');
+    stop();
+  });
+
   it('take a lock over from one that is stopped beyond its TTL, with a higher fence', () =>
     expectTakeoverOfPaused(
       locks,

@@ -10,7 +10,7 @@ const ROLES: Readonly<Record<string, WakeRole>> = { '+': 'turn', '?': 'standby',
 
 /** One connection that hears what the processes of this store are told. Opened when the first one listens. */
 export class PostgresListener {
-  private readonly listeners = new Map<string, { process: string; listener: WakeListener }>();
+  private readonly listeners = new Map<string, WakeListener>();
   private client: PostgresClient | undefined;
   private isOpening = false;
   private isClosed = false;
@@ -25,7 +25,7 @@ export class PostgresListener {
 
   add(process: string, listener: WakeListener): () => void {
     const channel = this.schema.channelOf(process);
-    this.listeners.set(channel, { process, listener });
+    this.listeners.set(channel, listener);
     if (this.client) void this.listen(this.client, channel);
     else void this.open();
     return () => this.listeners.delete(channel);
@@ -46,7 +46,8 @@ export class PostgresListener {
       if (this.isClosed) return client.release(true);
       client.on('notification', ({ channel, payload = '' }) => {
         const role = ROLES[payload[0] ?? ''];
-        if (role) this.listeners.get(channel)?.listener(payload.slice(1), role);
+        const [name, token] = payload.slice(1).split(' ');
+        if (role) this.listeners.get(channel)?.(name, role, token);
       });
       const lost = () => this.lost(client);
       client.on('error', lost);
@@ -66,7 +67,7 @@ export class PostgresListener {
   private async listen(client: PostgresClient, channel: string): Promise<void> {
     try {
       await client.query(`listen ${channel}`);
-      this.listeners.get(channel)?.listener(undefined, 'turn');
+      this.listeners.get(channel)?.(undefined, 'turn');
     } catch {
       this.lost(client);
     }

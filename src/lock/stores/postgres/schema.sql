@@ -99,7 +99,7 @@ begin
   return $RESERVED_US;
 end $$;
 
--- One message to one process: a role, and the name of the lock. It is sent when the step is committed.
+-- One message to one process: a role, and the name of the lock, which holds no space. It is sent when the step is committed.
 create or replace function $SCHEMA.tell(p_process text, p_role text, p_name text) returns void
 language sql as $$
   select pg_notify('doclock_' || md5($SCOPE || p_process), p_role || p_name)
@@ -284,14 +284,14 @@ begin
 end $$;
 
 -- Takes a lock from its holder: it cannot be renewed any more, and is granted to nobody before it is
--- released or has expired. Tells the holder's process.
+-- released or has expired. The holder's process gets a message that names the lease by its token.
 create or replace function $SCHEMA.revoke(p_name text, p_token text, p_process text) returns boolean
 language plpgsql as $$
 begin
   update $SCHEMA.locks set revoked = true
     where name = p_name and token = p_token and not revoked and ends_us > $SCHEMA.now_us();
   if not found then return false; end if;
-  perform $SCHEMA.tell(p_process, '!', p_name);
+  perform $SCHEMA.tell(p_process, '!', p_name || ' ' || p_token);
   return true;
 end $$;
 
